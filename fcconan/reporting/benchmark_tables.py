@@ -9,7 +9,6 @@ from fcconan.reporting.label_tables import (
     COMPARISON_VALUES,
     comparison_columns,
     comparison_values,
-    learning_curve_table,
     message_difference_table,
     shown_metric,
     side_by_side_table,
@@ -78,9 +77,9 @@ def _metrics(result: Result) -> str:
 
 
 def answer_tables(result: Result) -> list[DisplayTable]:
-    """Returns the answer of a benchmark: the leaderboard; judged pairs, primary tests and curves if it has any."""
+    """Returns the answer of a benchmark: the leaderboard; judged pairs and primary tests if it has any."""
     tables = [leaderboard_table(result), side_by_side_table(result, shown_metric(result)[1])]
-    tables += [comparison_tables(result).get(PRIMARY), learning_curve_table(result)]
+    tables += [comparison_tables(result).get(PRIMARY)]
     return [table for table in tables if table is not None and table.rows]
 
 
@@ -286,7 +285,6 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[DisplayTable]
     tables: list[DisplayTable | None] = [summary_table(result), compared.pop(PRIMARY, None)]
     tables += [
         message_difference_table(result),
-        learning_curve_table(result),
         sparsity_table(result),
         plan_table(result),
     ]

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.errors import InputError
 from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, resolved_settings
-from fcconan.retrieval.label_learning import LabelledPair, TooFewLabelsError
+from fcconan.retrieval.label_learning import LabelledPair
 from fcconan.retrieval.lexical import top_k
 from fcconan.retrieval.systems import Rankings
 
@@ -215,7 +216,7 @@ class Supervised(LabelNeighbours):
         """Ranks by the log odds of a positive.
 
         Raises:
-            TooFewLabelsError: The labels are all positive, all negative, or of one leakage group.
+            InputError: The labels are all positive, all negative, or of one leakage group.
         """
         from sklearn.linear_model import LogisticRegression
 
@@ -223,7 +224,7 @@ class Supervised(LabelNeighbours):
         judged = known.judged > 0
         targets = known.positive[judged] > 0
         if targets.all() or not targets.any() or len(set(known.groups)) < 2:
-            raise TooFewLabelsError(
+            raise InputError(
                 f"{self.name} learns from positive and negative labels of several HS; found {int(targets.sum())} "
                 f"positives among {len(targets)} labels of {len(known.texts)} HS: give more labels"
             )

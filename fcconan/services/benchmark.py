@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
-CURVE_SEEDS = 20
 DEPTHS = {"paper": 100, "sound": 100, "cross-validated": 1_000}
 
 
@@ -126,9 +125,6 @@ class BenchOptions(Baseline, Endpoint):
         ge=0,
         le=1000,
     )
-    learning_curves: bool = option(
-        False, help="Score systems that learn with fewer labelled HS and fewer judgements per HS.", rare=True
-    )
     sparsity: bool = option(False, help="Estimate scores with sparser labels.", rare=True)
     sparsity_seeds: int = option(100, help="Random removals for each fraction of labels.", rare=True, ge=2)
     margin: float | None = option(
@@ -225,16 +221,11 @@ def bench(
         own = [*systems] if isinstance(systems, Sequence) else [systems]
         chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
         _check_baseline(options.baseline, [each.name for each in chosen], suite)
-        if options.learning_curves and not any(callable(getattr(each, "fit", None)) for each in chosen):
-            raise InputError(
-                "--learning-curves needs a system that learns from labels: name one with --system, such as popularity"
-            )
         cache = RunCache(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
             cached = count_requests(collection, chosen, settings.depth, cache=cache, progress=progress)
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
-        seeds = CURVE_SEEDS if options.learning_curves else 0
-        result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress, curve_seeds=seeds)
+        result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress)
         _study(result, details, collection, settings, options)
         found = BenchResult(
             result,

@@ -166,7 +166,7 @@ POPULARITY, LONGEST = "popularity", "longest"
 
 
 def labelled_result() -> dict[str, Any]:
-    """The example with what labels are worth: two baselines, judged pairs only, HS and CNs, messages, and curves."""
+    """The example with what labels are worth: two baselines, judged pairs only, HS and CNs, and messages."""
     result = example_result()
     systems, settings = result["systems"], result["settings"]
     for name in (POPULARITY, LONGEST):
@@ -190,17 +190,6 @@ def labelled_result() -> dict[str, Any]:
         {"a": BM25, "b": AWKWARD, "partition": part, "difference": difference, **ends}
         for part, difference in zip(PARTITIONS, (0.5, 0.375, None, 0.4375), strict=True)
     ]
-    result["learning_curves"] = {
-        "partition": "bronze",
-        "metric": "ndcg@10",
-        "seeds": 20,
-        "rows": [
-            {"system": POPULARITY, "labelled_hs": 10, "judged_per_hs": 5, "mean": 0.3125, **ends},
-            {"system": POPULARITY, "labelled_hs": 20, "judged_per_hs": 5, "mean": 0.375, **ends},
-            {"system": POPULARITY, "labelled_hs": 20, "judged_per_hs": None, "mean": 0.4375, "low": None, "high": None},
-        ],
-        "baseline": {BM25: 0.34375},
-    }
     return result
 
 

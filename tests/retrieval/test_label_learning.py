@@ -14,10 +14,8 @@ from fcconan.retrieval.benchmark import bench
 from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.label_curves import subsample_labels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
-    TooFewLabelsError,
     labelled_pairs,
     learns_from_labels,
     rank_held_out,
@@ -321,77 +319,6 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
     # A random order: 1 of 2 for a: (1 + 1/2) / 2. 2 of 3 for c: first with 2/3, else second.
     expected = ((1 + 0.5) / 2 + (2 / 3 + (1 / 3) * 0.5)) / 2
     assert result["chance"]["judged_only"]["test"]["mrr@2"] == pytest.approx(expected)
-
-
-def test_fewer_labels_are_among_more_labels() -> None:
-    collection = random_labels(6)
-    labels = labelled_pairs(collection, collection.qrels("test"), groups_of(collection.queries))
-    sets = [set(subsample_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
-    assert [len(kept) for kept in sets[:3]] == [6, 12, 24]
-    assert sets[0] < sets[1] < sets[2] < sets[3] == set(labels)
-    assert {label.query_id for label in sets[0]} != {label.query_id for label in subsample_labels(labels, 3, 2, seed=4)}
-
-
-def test_learning_curves_end_at_the_value_of_all_labels() -> None:
-    collection = random_labels(7)
-    settings = SETTINGS.resolve(collection)
-    systems: list[Any] = [Popularity(), LongestFirst()]
-    result, _ = bench(collection, systems, settings, curve_seeds=3)
-    curves = result["learning_curves"]
-    assert (curves["partition"], curves["metric"], curves["seeds"]) == ("test", "ndcg@3", 3)
-    assert curves["baseline"] == {"longest": result["systems"]["longest"]["partitions"]["test"]["ndcg@3"]}
-    points = [(row["labelled_hs"], row["judged_per_hs"], row["n"]) for row in curves["rows"]]
-    assert points == [(4, None, 3), (6, None, 3), (12, None, 1), (12, 5, 3)]
-    whole = curves["rows"][2]
-    assert whole["low"] == whole["mean"] == whole["high"]
-    assert curves["rows"][0]["low"] < curves["rows"][0]["high"]
-    ten, _ = bench(collection, systems, replace(settings, folds=10))
-    assert whole["mean"] == ten["systems"]["popularity"]["partitions"]["test"]["ndcg@3"]
-    assert "learning_curves" not in ten
-
-
-def test_labels_that_are_too_few_and_hs_that_fail_give_no_point_of_a_curve() -> None:
-    collection = random_labels(7)
-
-    class Fails(Popularity):
-        name = "fails"
-
-        def __init__(self) -> None:
-            super().__init__("fails")
-
-        def fit(self, labels: Sequence[LabelledPair]) -> None:
-            if len({label.query_id for label in labels}) < 6:
-                raise TooFewLabelsError("few")
-            super().fit(labels)
-
-        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-            return Rankings(
-                super().rank({q: t for q, t in queries.items() if q != "h0"}, corpus, k),
-                failures={q: "off" for q in queries if q == "h0"},
-            )
-
-    settings = SETTINGS.resolve(collection)
-    result, _ = bench(collection, [Fails()], settings, curve_seeds=2)
-    rows = {(row["labelled_hs"], row["judged_per_hs"]): row for row in result["learning_curves"]["rows"]}
-    assert (rows[4, None]["n"], rows[4, None]["mean"]) == (0, None)
-    ten, _ = bench(collection, [Fails()], replace(settings, folds=10))
-    assert ten["systems"]["fails"]["partitions"]["test"]["n_failed"] == 1
-    assert rows[12, None]["mean"] == ten["systems"]["fails"]["partitions"]["test"]["ndcg@3"]  # without h0
-
-
-def test_learning_curves_of_protocol_paper_stay_within_its_catalogue() -> None:
-    whole = random_labels(11, n_hs=8)
-    bronze = {
-        query: {key: value * (key != "c0") for key, value in row.items()} for query, row in whole.qrels("test").items()
-    }
-    tiers = dict.fromkeys(("diamond", "gold", "silver", "bronze"), lambda: bronze)
-    collection = replace(whole, partitions=tiers).pool()
-    assert len(collection.corpus) == 8
-    settings = replace(SETTINGS, protocol="paper", primary="average@all").resolve(collection)
-    result, _ = bench(collection, [Popularity()], settings, curve_seeds=2)
-    curves = result["learning_curves"]
-    assert (curves["partition"], curves["metric"]) == ("bronze", "ndcg@3")
-    assert curves["rows"][-1]["mean"] is not None
 
 
 def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
