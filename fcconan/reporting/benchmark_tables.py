@@ -251,28 +251,6 @@ def sparsity_table(result: Result) -> DisplayTable | None:
     return DisplayTable(title, ["kept", "positives", "HS with one", "metric", *systems, "chance", "order: tau"], rows)
 
 
-def plan_table(result: Result) -> DisplayTable | None:
-    """The number of judged pairs that an interval needs."""
-    found = result.get("plan")
-    if not found:
-        return None
-    title = (
-        f"For an interval of ± {found['half_width']:g} on {found['partition']}: judged pairs needed, with the "
-        "whole catalogue "
-        f"judged for every HS, or the union of the systems' first CNs ({found['judged_per_query']['pooled']:g} an HS)"
-    )
-    columns: Columns = {
-        "metric": lambda row: metric_title(row["metric"]),
-        "most varying system": "system",
-        "sd over HS": "deviation",
-        "now": lambda row: f"± {format_number(row['half_width_now'])} ({row['n_now']} HS)",
-        "HS needed": "n_queries",
-        "pairs, exhaustive": "pairs_exhaustive",
-        "pairs, pooled": "pairs_pooled",
-    }
-    return make_table(title, found["rows"], columns)
-
-
 def all_tables(result: Result, *, every_test: bool = True) -> list[DisplayTable]:
     """Returns every table of the result, in the order of the report.
 
@@ -286,7 +264,6 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[DisplayTable]
     tables += [
         message_difference_table(result),
         sparsity_table(result),
-        plan_table(result),
     ]
     for partition in partitions:
         tables += [partition_table(result, partition), side_by_side_table(result, partition)]

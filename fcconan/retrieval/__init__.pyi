@@ -67,9 +67,6 @@ from .run_cache import (
     count_requests as count_requests,
     default_folder as default_folder,
 )
-from .sample_size import (
-    plan_judgements as plan_judgements,
-)
 from .sparsity import (
     study_broadest as study_broadest,
 )

@@ -127,13 +127,6 @@ class BenchOptions(Baseline, Endpoint):
     )
     sparsity: bool = option(False, help="Estimate scores with sparser labels.", rare=True)
     sparsity_seeds: int = option(100, help="Random removals for each fraction of labels.", rare=True, ge=2)
-    margin: float | None = option(
-        None,
-        help="Half-width of an interval for which the needed number of judged pairs is reported.",
-        rare=True,
-        metavar="FLOAT",
-        gt=0,
-    )
     texts: bool = option(True, help="Include texts in report pages.", rare=True)
     cache_dir: Path | None = option(
         None, help="Folder of cached runs; default: the cache folder.", rare=True, metavar="FOLDER"
@@ -198,6 +191,7 @@ def bench(
         count_requests,
         default_folder,
         extend_suite,
+        study_broadest,
     )
     from fcconan.services.endpoint_clients import EndpointClients
 
@@ -226,7 +220,8 @@ def bench(
             cached = count_requests(collection, chosen, settings.depth, cache=cache, progress=progress)
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
         result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress)
-        _study(result, details, collection, settings, options)
+        if options.sparsity and result["systems"]:
+            result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
         found = BenchResult(
             result,
             details=details,
@@ -354,19 +349,3 @@ def _own(maker: "SystemFactory", given: Any) -> "Retriever":
 def _reused(cache: "RunCache | None") -> list[str]:
     dates = cache.dates if cache is not None else {}
     return [f"{name}: cached run of {date}; --fresh repeats its requests" for name, date in dates.items()]
-
-
-def _study(
-    result: dict[str, Any],
-    details: dict[str, Any],
-    collection: "Collection",
-    settings: "BenchmarkSettings",
-    options: BenchOptions,
-) -> None:
-    """Adds the studies of sparse labels and sample size to the result."""
-    from fcconan.retrieval import plan_judgements, study_broadest
-
-    if options.sparsity and result["systems"]:
-        result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
-    if options.margin is not None and result["systems"]:
-        result["plan"] = plan_judgements(collection, details, settings, half_width=options.margin)
