@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder
-from fcconan.retrieval.fusion import Fusion, Method, Norm
 from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.reranking import Reranker, Strategy
@@ -47,8 +46,8 @@ class SystemMaker(Protocol):
     train: tuple[TrainingPair, ...]
     form: RequestForm
 
-    def part(self, name: str, part: str) -> Retriever:
-        """Creates a part of another system."""
+    def first_stage(self, name: str, stage: str) -> Retriever:
+        """Creates the system whose CNs another system re-ranks."""
 
     def encoder(self, config: EncoderConfig) -> Encoder:
         """Returns an encoder, which systems with the same configuration share."""
@@ -72,13 +71,8 @@ class SystemConfig(StrictModel):
         """
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """Names of the systems that this system consists of."""
-        return ()
-
-    @property
     def calls_endpoint(self) -> bool:
-        """Whether the system calls a model behind an endpoint, apart from its parts."""
+        """Whether the system calls a model behind an endpoint."""
         return False
 
     def _own_values(self) -> dict[str, Any]:
@@ -252,35 +246,11 @@ class RerankConfig(_ChatSystem):
     window: int = Field(20, ge=2, description="Number of CNs in a listwise request.")
     step: int = Field(10, ge=1, description="Distance between listwise windows.")
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The first stage."""
-        return (self.first_stage,)
-
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
-        first_stage = maker.part(name, self.first_stage)
+        first_stage = maker.first_stage(name, self.first_stage)
         windows = {"window": self.window, "step": self.step}
         return Reranker(name, first_stage, self._chat(maker), top=self.top, strategy=self.strategy, **windows)
-
-
-class FusionConfig(SystemConfig):
-    """Rank fusion of several systems with ranx."""
-
-    kind: Literal["fusion"]
-    systems: list[str] = Field(min_length=2)
-    method: Method = "rrf"
-    norm: Norm = "min-max"
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The fused systems."""
-        return tuple(self.systems)
-
-    def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Creates the system."""
-        systems = [maker.part(name, part) for part in self.systems]
-        return Fusion(name, systems, method=self.method, norm=self.norm)
 
 
 AnySystem = Annotated[
@@ -294,7 +264,6 @@ AnySystem = Annotated[
     | SupervisedConfig
     | DenseConfig
     | ZeroShotConfig
-    | RerankConfig
-    | FusionConfig,
+    | RerankConfig,
     Field(discriminator="kind"),
 ]
