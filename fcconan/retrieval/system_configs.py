@@ -13,7 +13,7 @@ from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder
 from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.reranking import Reranker, Strategy
+from fcconan.retrieval.reranking import Reranker
 from fcconan.retrieval.systems import Retriever, TrainingPair
 from fcconan.retrieval.zero_shot import ZeroShot
 
@@ -242,15 +242,13 @@ class RerankConfig(_ChatSystem):
     kind: Literal["rerank"]
     first_stage: str = Field(description="Name of the system whose CNs are re-ranked.")
     top: int = Field(25, ge=2, description="Number of CNs that are re-ranked.")
-    strategy: Strategy = "listwise"
-    window: int = Field(20, ge=2, description="Number of CNs in a listwise request.")
-    step: int = Field(10, ge=1, description="Distance between listwise windows.")
+    window: int = Field(20, ge=2, description="Number of CNs in a request.")
+    step: int = Field(10, ge=1, description="Distance between windows.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
         first_stage = maker.first_stage(name, self.first_stage)
-        windows = {"window": self.window, "step": self.step}
-        return Reranker(name, first_stage, self._chat(maker), top=self.top, strategy=self.strategy, **windows)
+        return Reranker(name, first_stage, self._chat(maker), top=self.top, window=self.window, step=self.step)
 
 
 AnySystem = Annotated[
