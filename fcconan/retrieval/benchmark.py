@@ -270,7 +270,6 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
             "ties": ties,
             "primary": str(benchmark.primary),
             "baseline": settings.baseline,
-            "unconfirmed": collection.unconfirmed,
             "population": collection.population,
             "version": fcconan.__version__,
         },
@@ -335,8 +334,6 @@ def signature(
         "seed": settings.seed,
         **families,
     }
-    if collection.unconfirmed != "keep":
-        parts["unconfirmed"] = collection.unconfirmed
     if learning:
         parts["folds"] = f"{settings.folds}-and-{settings.repeats}x{AUC_FOLDS}-by-leakage-group"
     if collection.train_left_out:

@@ -58,9 +58,6 @@ class BenchOptions(Baseline, Endpoint):
         help="Evaluation protocol: paper (Table 4 of FC-CONAN), sound (without leaking training pairs), or "
         "cross-validated (sound; systems may learn from labels of other HS).",
     )
-    unconfirmed: Literal["keep", "drop", "reverse"] = option(
-        "keep", help="Labels that no validator confirmed: keep, drop, or reverse.", rare=True
-    )
     metric: tuple[str, ...] = option(
         (),
         help="Retrieval metric, such as ndcg@10, or another metric of ranx.",
@@ -265,7 +262,6 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     else:
         collection = pairs_collection(dataset)
-    collection = collection.with_unconfirmed(options.unconfirmed)
     collection = collection.pool() if options.protocol == "paper" else collection.without_leakage()
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))

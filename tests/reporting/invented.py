@@ -173,7 +173,7 @@ def labelled_result() -> dict[str, Any]:
         systems[name] = _system(RANDOM)
     systems[POPULARITY] |= {"uses_labels": True, "ignores_message": True, "summary": {**SUMMARIES[RANDOM], "avg": 0.5}}
     systems[LONGEST]["ignores_message"] = True
-    settings |= {"primary": "ndcg@10@bronze", "unconfirmed": "drop"}
+    settings["primary"] = "ndcg@10@bronze"
     for place, (name, system) in enumerate(systems.items()):
         system["judged_only"] = {part: dict.fromkeys(METRICS, 0.625 + place / 64) for part in PARTITIONS}
         system["judged_only_intervals"] = {part: {metric: [0.5, 0.75] for metric in METRICS} for part in PARTITIONS}

@@ -198,20 +198,14 @@ def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
     )
     assert judged.startswith("Judged only: ") and message.startswith("Message AUC: ")
     assert limits == (
-        "Limits: labels that no validator confirmed are left out (--unconfirmed); if annotators were assigned by "
-        "CN, generic replies cannot be distinguished from lenient annotators; popularity cannot rank a CN without a "
-        "judgement."
+        "Limits: if annotators were assigned by CN, generic replies cannot be distinguished from lenient annotators; "
+        "popularity cannot rank a CN without a judgement."
     )
     text = as_markdown(result)
     assert all(note in text for note in (references, judged, message, limits))
     assert text.index(references) < text.index("Unjudged CNs count as wrong.")
     result["systems"][BM25]["uses_labels"] = True  # which reads the message, too
     assert label_notes(result)[-1] == limits
-    for how, said in {"keep": "count as they are", "reverse": "count as their opposite"}.items():
-        result["settings"]["unconfirmed"] = how
-        assert f"confirmed {said} (" in label_notes(result)[-1]
-    del result["settings"]["unconfirmed"]
-    assert label_notes(result)[-1].startswith("Limits: if annotators")
 
 
 def test_the_answer_has_both_populations_and_reports_have_every_table() -> None:

@@ -321,23 +321,6 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
     assert result["chance"]["judged_only"]["test"]["mrr@2"] == pytest.approx(expected)
 
 
-def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
-    collection = replace(
-        collection_of(LABELS), unconfirmed_pairs={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}}
-    )
-    assert collection.with_unconfirmed("keep").qrels("test") == LABELS
-    dropped = collection.with_unconfirmed("drop")
-    assert dropped.qrels("test") == LABELS | {"a": {"y": 0, "z": 0}, "c": {"x": 0, "y": 1}}
-    reversed_ = collection.with_unconfirmed("reverse")
-    assert reversed_.qrels("test") == LABELS | {"a": {"x": 0, "y": 0, "z": 0}, "c": {"x": 0, "y": 1, "z": 1}}
-    settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100)
-    results = [bench(one, [LongestFirst()], settings)[0] for one in (collection, dropped, reversed_)]
-    assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
-    assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
-    with pytest.raises(InputError, match="does not record which labels validators confirmed"):
-        collection_of(LABELS).with_unconfirmed("drop")
-
-
 class Keeper:
     """A system that wrongly remembers earlier labels."""
 
