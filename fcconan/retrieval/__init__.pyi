@@ -46,7 +46,6 @@ from .label_learning import (
     LearningRetriever as LearningRetriever,
 )
 from .label_systems import (
-    LabelNeighbours as LabelNeighbours,
     LongestFirst as LongestFirst,
     Popularity as Popularity,
     Supervised as Supervised,

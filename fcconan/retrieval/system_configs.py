@@ -11,13 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder
-from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
+from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.reranking import Reranker
 from fcconan.retrieval.systems import Retriever, TrainingPair
 from fcconan.retrieval.zero_shot import ZeroShot
-
-Temperature = Annotated[float, Field(gt=0)]
 
 
 class StrictModel(BaseModel):
@@ -158,32 +156,19 @@ class PopularityConfig(SystemConfig):
         return Popularity(name, **self._own_values())
 
 
-class _NeighbourSystem(SystemConfig):
+class SupervisedConfig(SystemConfig):
+    """Logistic regression on similarity, popularity and labels of similar HS."""
+
+    kind: Literal["supervised"]
     encoder: EncoderConfig
-    temperature: Temperature = 0.1
+    temperature: float = Field(0.1, gt=0)
     prior: float = Field(3.0, gt=0, description="Number of added labels, with the overall share of positives.")
+    C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
 
     @property
     def calls_endpoint(self) -> bool:
         """Whether the encoder is behind an endpoint."""
         return self.encoder.endpoint != "local"
-
-
-class NeighboursConfig(_NeighbourSystem):
-    """Labels of similar HS with similar CNs."""
-
-    kind: Literal["label-neighbours"]
-
-    def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Creates the system."""
-        return LabelNeighbours(name, encoder=maker.encoder(self.encoder), **self._own_values())
-
-
-class SupervisedConfig(_NeighbourSystem):
-    """Logistic regression on similarity, popularity and labels of similar HS."""
-
-    kind: Literal["supervised"]
-    C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
@@ -258,7 +243,6 @@ AnySystem = Annotated[
     | BM25FastConfig
     | LongestConfig
     | PopularityConfig
-    | NeighboursConfig
     | SupervisedConfig
     | DenseConfig
     | ZeroShotConfig

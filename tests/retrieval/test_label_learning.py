@@ -20,7 +20,7 @@ from fcconan.retrieval.label_learning import (
     learns_from_labels,
     rank_held_out,
 )
-from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
+from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
 from fcconan.retrieval.systems import Rankings
 
 # The first two say the same thing, in the same letters.
@@ -159,18 +159,6 @@ def shares_by_loop(
     return found
 
 
-def test_label_neighbours_against_a_loop_over_pairs() -> None:
-    collection = random_labels(1)
-    groups = groups_of(collection.queries)
-    assert groups.tolist() == list(range(12))
-    labels = [label for label in labelled_pairs(collection, collection.qrels("test"), groups) if label.group]
-    system = LabelNeighbours(encoder=Letters(), temperature=0.2, prior=2.0)
-    system.fit(labels)
-    found = dict(system.rank({"h0": collection.queries["h0"]}, collection.corpus, 9)["h0"])
-    expected = shares_by_loop(collection.queries["h0"], labels, collection.corpus, 0.2, 2.0)
-    assert found == pytest.approx(expected, rel=1e-9)
-
-
 def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() -> None:
     collection = random_labels(2)
     groups = groups_of(collection.queries)
@@ -224,7 +212,7 @@ def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() ->
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("make", [Popularity, LabelNeighbours, Supervised])
+@pytest.mark.parametrize("make", [Popularity, Supervised])
 def test_flipping_all_labels_of_a_group_leaves_its_own_rankings_as_they_are(make: Any) -> None:
     collection = random_labels(3)
     queries = dict(collection.queries) | {"h12": collection.queries["h4"].upper()}  # the group of h4 has two HS
@@ -267,7 +255,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     systems: list[Any] = [
         LongestFirst(),
         Popularity(),
-        LabelNeighbours(encoder=Letters()),
+        Supervised("penalised", encoder=Letters(), C=0.1),
         Supervised(encoder=Letters()),
     ]
     settings = SETTINGS.resolve(collection)
@@ -278,7 +266,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     assert flags == {
         "longest": (None, True),
         "popularity": (True, True),
-        "label-neighbours": (True, None),
+        "penalised": (True, None),
         "supervised": (True, None),
     }
     for name in ("longest", "popularity"):
@@ -286,7 +274,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     assert "|folds:100-and-4x5-by-leakage-group" in result["signature"]
     assert result["chance"]["judged_only"]["test"]["ndcg@3"] > result["chance"]["partitions"]["test"]["ndcg@3"]
     pairs = {(row["a"], row["b"]) for row in result["message_auc_differences"]}
-    assert pairs == {("label-neighbours", "supervised")}
+    assert pairs == {("penalised", "supervised")}
     compared = {(row["a"], row["b"]): row for row in result["comparisons"]}
     row = compared["popularity", "supervised"]
     on_judged = [result["systems"][name]["judged_only"]["test"]["ndcg@3"] for name in ("popularity", "supervised")]
