@@ -87,8 +87,6 @@ from .services import (
     ReportResult as ReportResult,
     ReproduceOptions as ReproduceOptions,
     ReproduceResult as ReproduceResult,
-    RetrieverTrainingOptions as RetrieverTrainingOptions,
-    RetrieverTrainingResult as RetrieverTrainingResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
     RubricOptions as RubricOptions,
@@ -138,7 +136,6 @@ from .services import (
     simulate as simulate,
     tier as tier,
     train_rater as train_rater,
-    train_retriever as train_retriever,
     update_raters as update_raters,
     validate as validate,
 )

@@ -67,8 +67,6 @@ BUILT = {
     "judging/audit/findings.py": ["write"],
     "judging/rating.py": ["result"],
     "retrieval/chat.py": ["diagnostics"],
-    "retrieval/training.py": ["_choose_epochs"],
-    "retrieval/sample_size.py": ["plan_judgements"],
     "services/datasets.py": ["hydrate"],
 }
 
@@ -209,8 +207,6 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
             "--sparsity",
             "--sparsity-seeds",
             "2",
-            "--margin",
-            ".2",
             "--cutoff",
             "3",
             *few,
@@ -239,7 +235,7 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
         keys = set(numbers(json.loads(file.read_text(encoding="utf-8"))))
         assert undefined(keys) == [], verb
         seen |= keys
-    assert {"p_corrected", "pairs_pooled", "without_order", "bradley_terry", "weight", "n_ceiling", "cv"} <= seen
+    assert {"p_corrected", "without_order", "bradley_terry", "weight", "n_ceiling", "cv"} <= seen
 
 
 def test_a_figure_that_is_not_defined_is_noticed() -> None:

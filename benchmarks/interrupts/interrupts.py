@@ -51,8 +51,7 @@ TIME = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.+]+")  # times of answers
 NO_RESULTS = ("cache", "output.txt", "modules.txt")  # in each working folder
 MODELS = (  # made in another process: torch starts threads, and a process with threads must not be forked
     "import sys; from pathlib import Path; from tests.models.tiny_chat import tiny_chat; "
-    "from tests.retrieval.tiny import tiny_encoder; "
-    "tiny_chat(Path(sys.argv[1], 'chat')); tiny_encoder(Path(sys.argv[1], 'encoder'))"
+    "tiny_chat(Path(sys.argv[1], 'chat'))"
 )
 # Python ignores a KeyboardInterrupt inside a finalizer of a library; the command then continues.
 FINALIZER = re.compile(r"Exception ignored in: <function \S+__del__.*?(?:KeyboardInterrupt|SystemExit).*?\n", re.DOTALL)

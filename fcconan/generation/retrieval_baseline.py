@@ -10,7 +10,6 @@ from fcconan.generation.training_pool import TrainingPool
 from fcconan.retrieval import Retriever, SystemFactory, load_suite, rank_all
 
 NO_CANDIDATES = "no_candidates"
-_DEPENDS_ON_ITEMS = ("fit_on", "training_pairs")  # settings that describe the training pairs of a system
 
 
 class RetrievalGenerator:
@@ -54,7 +53,7 @@ class RetrievalGenerator:
         source = {
             "pool": pool.configuration,
             "retriever": system.name,
-            "system": {key: value for key, value in told.items() if key not in _DEPENDS_ON_ITEMS},
+            "system": {key: value for key, value in told.items() if key != "fit_on"},  # which depends on the items
         }
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source}
 

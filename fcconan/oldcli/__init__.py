@@ -32,7 +32,6 @@ from fcconan.oldcli import (
     rank,
     report,
     reproduce,
-    train_retriever,
 )
 from fcconan.oldcli.typer_command import Group
 
@@ -53,7 +52,7 @@ app = typer.Typer(
 # The sections of the help, and the commands in their order.
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate, croissant, demo),
-    "Retrieval": (bench, train_retriever),
+    "Retrieval": (bench,),
     "Generation": (generate, finetune),
     "Scores": (metrics, rank, leaderboard, correlate, agree),
     "Results": (report, reproduce, publish),

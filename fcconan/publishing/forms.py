@@ -19,7 +19,7 @@ SIGNATURE_KEYS = frozenset(
     audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
     folds incomplete items labels length map metric metrics missing orders pairs people primary protocol queries ranks
     raters refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties
-    training unconfirmed unified v verdicts
+    training unified v verdicts
     """.split()
 )
 TEXT_COLUMN_REASON = "a column of texts"
@@ -28,9 +28,9 @@ _KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people ra
 SIGNATURE_WORDS = frozenset(
     """
     against agreement all and as aspect bonferroni both bradley by characters cn coefficient cross csv default
-    disagreement drop expected exploratory flip given group half hash holm hs input item json jsonl k kin leakage left
+    disagreement expected exploratory flip given group half hash holm hs input item json jsonl k kin leakage left
     level max mean min modal none of only order out overall pair pairs paper parquet perm positive positives primary
-    rates rating reply reverse run share sign sound t terry ties trec unified validated williams win with without words
+    rates rating reply run share sign sound t terry ties trec unified validated williams win with without words
     """.split()
 )
 _KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS

@@ -17,7 +17,6 @@ TITLES = {
     "average": "average",
 }
 CHANCE = "(chance)"
-UNCONFIRMED = {"keep": "count as they are", "drop": "are left out", "reverse": "count as their opposite"}
 Result = Mapping[str, Any]
 
 
@@ -94,8 +93,6 @@ def label_notes(result: Result) -> list[str]:
         )
     if said:
         limits = ["if annotators were assigned by CN, generic replies cannot be distinguished from lenient annotators"]
-        if how := UNCONFIRMED.get(result["settings"].get("unconfirmed", "")):
-            limits.insert(0, f"labels that no validator confirmed {how} (--unconfirmed)")
         if popular := [name for name in learnt if is_reference(result, name)]:
             limits.append(f"{', '.join(popular)} cannot rank a CN without a judgement")
         said.append(f"Limits: {'; '.join(limits)}.")

@@ -9,7 +9,6 @@ from fcconan.reporting.label_tables import (
     COMPARISON_VALUES,
     comparison_columns,
     comparison_values,
-    learning_curve_table,
     message_difference_table,
     shown_metric,
     side_by_side_table,
@@ -78,9 +77,9 @@ def _metrics(result: Result) -> str:
 
 
 def answer_tables(result: Result) -> list[DisplayTable]:
-    """Returns the answer of a benchmark: the leaderboard; judged pairs, primary tests and curves if it has any."""
+    """Returns the answer of a benchmark: the leaderboard; judged pairs and primary tests if it has any."""
     tables = [leaderboard_table(result), side_by_side_table(result, shown_metric(result)[1])]
-    tables += [comparison_tables(result).get(PRIMARY), learning_curve_table(result)]
+    tables += [comparison_tables(result).get(PRIMARY)]
     return [table for table in tables if table is not None and table.rows]
 
 
@@ -252,28 +251,6 @@ def sparsity_table(result: Result) -> DisplayTable | None:
     return DisplayTable(title, ["kept", "positives", "HS with one", "metric", *systems, "chance", "order: tau"], rows)
 
 
-def plan_table(result: Result) -> DisplayTable | None:
-    """The number of judged pairs that an interval needs."""
-    found = result.get("plan")
-    if not found:
-        return None
-    title = (
-        f"For an interval of ± {found['half_width']:g} on {found['partition']}: judged pairs needed, with the "
-        "whole catalogue "
-        f"judged for every HS, or the union of the systems' first CNs ({found['judged_per_query']['pooled']:g} an HS)"
-    )
-    columns: Columns = {
-        "metric": lambda row: metric_title(row["metric"]),
-        "most varying system": "system",
-        "sd over HS": "deviation",
-        "now": lambda row: f"± {format_number(row['half_width_now'])} ({row['n_now']} HS)",
-        "HS needed": "n_queries",
-        "pairs, exhaustive": "pairs_exhaustive",
-        "pairs, pooled": "pairs_pooled",
-    }
-    return make_table(title, found["rows"], columns)
-
-
 def all_tables(result: Result, *, every_test: bool = True) -> list[DisplayTable]:
     """Returns every table of the result, in the order of the report.
 
@@ -286,9 +263,7 @@ def all_tables(result: Result, *, every_test: bool = True) -> list[DisplayTable]
     tables: list[DisplayTable | None] = [summary_table(result), compared.pop(PRIMARY, None)]
     tables += [
         message_difference_table(result),
-        learning_curve_table(result),
         sparsity_table(result),
-        plan_table(result),
     ]
     for partition in partitions:
         tables += [partition_table(result, partition), side_by_side_table(result, partition)]

@@ -1,9 +1,8 @@
-"""Tables of the effect of labels on a benchmark: all CNs and judged pairs side by side, learning curves."""
+"""Tables of the effect of labels on a benchmark: all CNs and judged pairs side by side."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from fcconan.data import count_noun
 from fcconan.reporting.benchmark_names import CHANCE, Result, has, marked, metric_title, percent
 from fcconan.reporting.tables import MISSING, Columns, DisplayTable, Rows, format_interval, format_number, make_table
 from fcconan.retrieval import CHANCE_AUC, interval_ends, ranked_systems
@@ -124,32 +123,3 @@ def _two_way(row: Mapping[str, Any]) -> tuple[float | None, float | None]:
 def _judged(row: Mapping[str, Any], key: str) -> float | None:
     value: float | None = (row.get("judged_only") or {}).get(key)
     return value
-
-
-def learning_curve_table(result: Result) -> DisplayTable | None:
-    """Returns how systems that learn from labels score by the number of labelled HS and of judgements per HS."""
-    curves = result.get("learning_curves")
-    if not curves:
-        return None
-    rows = [
-        [
-            marked(result, row["system"], counts=False) if row["system"] in result["systems"] else row["system"],
-            str(row["labelled_hs"]),
-            judgements(row),
-            format_number(row["mean"], DIGITS),
-            format_interval(row["low"], row["high"], DIGITS),
-        ]
-        for row in curves["rows"]
-    ]
-    for name, value in curves.get("baseline", {}).items():
-        rows.append([name, "0", MISSING, format_number(value, DIGITS), MISSING])
-    title = (
-        f"Learning curves: {metric_title(curves['metric'])} on {curves['partition']} by the number of labels of other "
-        f"HS (means over {count_noun(curves['seeds'], 'random choice')} of labels, and {percent(result)} of them)"
-    )
-    return DisplayTable(title, ["system", "labelled HS", "judgements per HS", "mean", "interval"], rows)
-
-
-def judgements(row: Mapping[str, Any]) -> str:
-    """Returns the number of judgements per HS of a point of a learning curve, or `all`."""
-    return "all" if row["judged_per_hs"] is None else str(row["judged_per_hs"])

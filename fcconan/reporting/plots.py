@@ -3,14 +3,12 @@
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import count_noun, printable
+from fcconan.data import printable
 from fcconan.reporting.benchmark_names import is_reference, marked, metric_title, percent
-from fcconan.reporting.label_tables import judgements
 from fcconan.reporting.tables import MISSING
 from fcconan.retrieval import interval_ends, ranked_systems
 
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#E69F00", "#56B4E9", "#D55E00", "#009E73", "#CC79A7", "#F0E442", "#7F7F7F")
 INK, GRID = "#1D2430", "#D9DEE6"
 FIGURES = {"figure-1-hit-ratio": "hit_rate", "figure-2-mrr": "mrr"}
-LEARNING = ("learning-curves-hs", "learning-curves-judgements")
-NAMES = (*FIGURES, "sparsity", *LEARNING)
+NAMES = (*FIGURES, "sparsity")
 PALE = 0.45  # of the bars of systems that ignore the message
 MARKERS, DASHES = "osD^vPX*", ("-", "--", "-.", ":")  # lines differ in more than colour
 LONGEST_NAME = 30
@@ -56,8 +53,6 @@ def figures(result: Mapping[str, Any]) -> Plots:
         title = f"{metric_title(metric)} on {study['partition']} with positives removed at random"
         note = f"Lines are means over {study['seeds']} removals, bands hold 95% of them, the dashed line is chance."
         plots["sparsity"] = (f"{title}. {note}", _sparsity(result, metric, title, note))
-    if curves := result.get("learning_curves"):
-        plots |= _learning_curves(result, curves)
     return plots
 
 
@@ -125,50 +120,6 @@ def _sparsity(result: Mapping[str, Any], metric: str, title: str, note: str) -> 
         axes.set_ylim(bottom=0)
 
     return drawn("sparsity", (6.4, 3.8), title, note, draw)
-
-
-def _learning_curves(result: Mapping[str, Any], curves: Mapping[str, Any]) -> Plots:
-    """Returns a plot by labelled HS, each with all its judgements, and one by judgements per HS, of all HS."""
-    rows = [row for row in curves["rows"] if row["mean"] is not None]
-    most = max((row["labelled_hs"] for row in rows), default=0)
-    by_hs = [row for row in rows if row["judged_per_hs"] is None]
-    by_judgements = [row for row in rows if row["labelled_hs"] == most]
-    by_judgements.sort(key=lambda row: (row["judged_per_hs"] is None, row["judged_per_hs"]))
-    by_judgements = by_judgements if any(row["judged_per_hs"] is not None for row in rows) else []
-    note = (
-        f"Lines are means over {count_noun(curves['seeds'], 'random choice')} of labels, bands hold {percent(result)} "
-        "of them, dotted lines are systems without labels."
-    )
-    plots: Plots = {}
-    for name, points, across in (
-        (LEARNING[0], sorted(by_hs, key=lambda row: int(row["labelled_hs"])), "labelled HS"),
-        (LEARNING[1], by_judgements, "judgements per HS"),
-    ):
-        if points:
-            title = f"{metric_title(curves['metric'])} on {curves['partition']} by {across}"
-            drawing = drawn(name, (6.4, 3.8), title, note, partial(_draw_curves, curves, points, across))
-            plots[name] = (f"{title}. {note}", drawing)
-    return plots
-
-
-def _draw_curves(curves: Mapping[str, Any], points: Sequence[Mapping[str, Any]], across: str, axes: "Axes") -> None:
-    shown = [str(row["labelled_hs"]) if across == "labelled HS" else judgements(row) for row in points]
-    places = {tick: place for place, tick in enumerate(dict.fromkeys(shown))}
-    for index, system in enumerate(dict.fromkeys(row["system"] for row in points)):
-        colour, dash, marker = line_of(index)
-        own = [(places[tick], row) for tick, row in zip(shown, points, strict=True) if row["system"] == system]
-        xs = [place for place, _ in own]
-        low, high = ([row["mean"] if row[key] is None else row[key] for _, row in own] for key in ("low", "high"))
-        axes.fill_between(xs, low, high, color=colour, alpha=0.15, linewidth=0, gid=f"band-{index}")
-        axes.plot(xs, [row["mean"] for _, row in own], color=colour, linestyle=dash, marker=marker, markersize=4,
-                  linewidth=1.4, label=_short(system), gid=f"curve-{index}")  # fmt: skip
-    for index, (system, value) in enumerate(curves.get("baseline", {}).items()):
-        if value is not None:
-            axes.axhline(value, color=INK, linewidth=1.0, linestyle=(0, (1, 1 + 2 * index)), label=_short(system))
-    axes.set_xticks(range(len(places)), list(places))
-    axes.set_xlabel(across)
-    axes.set_ylabel(metric_title(curves["metric"]))
-    axes.set_ylim(bottom=0)
 
 
 def curve_plot(report: Mapping[str, Any]) -> str:

@@ -19,13 +19,12 @@ from fcconan.reporting.forest_plots import Dot, ForestPlot, forest_plot, hollow_
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.label_tables import (
-    learning_curve_table,
     message_difference_table,
     shown_metric,
     side_by_side_table,
 )
 from fcconan.reporting.page import Page, texts_gate, texts_notice
-from fcconan.reporting.plots import LEARNING, Plots, themed
+from fcconan.reporting.plots import Plots, themed
 from fcconan.reporting.published_systems import (
     Published,
     published_retrieval,
@@ -71,7 +70,6 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         data = data if texts else without_texts(data)
     has_texts = data is not None and any(data["queries"].values())
     differences, published = difference_map(result), published_retrieval(result)
-    drawings = {key: (key, title, Markup(themed(svg))) for key, (title, svg) in plots.items()}
     body = markup(
         "retrieval.html.jinja",
         result=result,
@@ -87,8 +85,7 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         label_tables=[_greyed(result, table) for table in labels],
         message_plot=_message_plot(result) or "",
         metrics=[(metric, metric_title(metric)) for metric in settings["metrics"]],
-        plots=[shown for key, shown in drawings.items() if key not in LEARNING],
-        learning_plots=[shown for key, shown in drawings.items() if key in LEARNING],
+        plots=[(name, title, Markup(themed(svg))) for name, (title, svg) in plots.items()],
         tables_shown=[_greyed(result, table) for table in others],
         systems=[
             (system, one.get("title", ""), {part: _pretty(one.get(part)) for part in SHOWN})
@@ -127,11 +124,11 @@ def _leader(result: Results) -> int:
 
 
 def _label_tables(result: Results) -> list[DisplayTable]:
-    """Returns the tables of judged pairs, the partition of the primary comparison first, of messages and of curves."""
+    """Returns the tables of judged pairs, the partition of the primary comparison first, and of messages."""
     first = shown_metric(result)[1]
     parts = [] if not result["systems"] else [first, *(part for part in result["partitions"] if part != first)]
     tables = [side_by_side_table(result, part) for part in parts]
-    tables += [message_difference_table(result), learning_curve_table(result)]
+    tables.append(message_difference_table(result))
     return [table for table in tables if table is not None]
 
 

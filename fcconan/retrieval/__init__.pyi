@@ -18,7 +18,6 @@ from .chat import (
 from .collections import (
     Collection as Collection,
     load_collection as load_collection,
-    load_training as load_training,
 )
 from .dense import (
     DOCUMENT as DOCUMENT,
@@ -47,7 +46,6 @@ from .label_learning import (
     LearningRetriever as LearningRetriever,
 )
 from .label_systems import (
-    LabelNeighbours as LabelNeighbours,
     LongestFirst as LongestFirst,
     Popularity as Popularity,
     Supervised as Supervised,
@@ -68,9 +66,6 @@ from .run_cache import (
     count_requests as count_requests,
     default_folder as default_folder,
 )
-from .sample_size import (
-    plan_judgements as plan_judgements,
-)
 from .sparsity import (
     study_broadest as study_broadest,
 )
@@ -86,14 +81,6 @@ from .systems import (
     Retriever as Retriever,
     TrainingPair as TrainingPair,
     rank_all as rank_all,
-)
-from .training import (
-    TrainingSettings as TrainingSettings,
-    last_whole_checkpoint as last_whole_checkpoint,
-    train_retriever as train_retriever,
-)
-from .training_data import (
-    group_pairs as group_pairs,
 )
 from .trec import (
     qrels_text as qrels_text,

@@ -29,7 +29,6 @@ from fcconan.retrieval.benchmark_statistics import (
     to_number,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
-from fcconan.retrieval.label_curves import compute_learning_curves
 from fcconan.retrieval.label_learning import check_ignores_message, learns_from_labels
 from fcconan.retrieval.label_runs import (
     check_may_learn,
@@ -66,7 +65,6 @@ def bench(
     *,
     cache: RunCache | None = None,
     progress: Callable[[str], None] = lambda line: None,
-    curve_seeds: int = 0,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Ranks, scores and compares systems.
 
@@ -77,7 +75,6 @@ def bench(
         settings: The resolved settings.
         cache: Cache of finished runs; None for no cache.
         progress: Function that receives a line of text at each stage.
-        curve_seeds: Number of random label subsets for each point of the learning curves; 0 for no curves.
 
     Returns:
         The result as `fcconan bench --json` writes it, and the details for the report. Systems without any ranking
@@ -120,11 +117,7 @@ def bench(
     progress("scoring")
     scored = {name: _score(benchmark, system, found) for name, (system, found) in runs.items()}
     benchmark = replace(benchmark, systems=scored)
-    result = _result(benchmark, failed, problems)
-    if curve_seeds:
-        progress("learning curves")
-        result["learning_curves"] = compute_learning_curves(benchmark, systems, seeds=curve_seeds)
-    return result, _details(benchmark)
+    return _result(benchmark, failed, problems), _details(benchmark)
 
 
 def _check_configuration(system: Retriever) -> None:
@@ -277,7 +270,6 @@ def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[s
             "ties": ties,
             "primary": str(benchmark.primary),
             "baseline": settings.baseline,
-            "unconfirmed": collection.unconfirmed,
             "population": collection.population,
             "version": fcconan.__version__,
         },
@@ -342,8 +334,6 @@ def signature(
         "seed": settings.seed,
         **families,
     }
-    if collection.unconfirmed != "keep":
-        parts["unconfirmed"] = collection.unconfirmed
     if learning:
         parts["folds"] = f"{settings.folds}-and-{settings.repeats}x{AUC_FOLDS}-by-leakage-group"
     if collection.train_left_out:

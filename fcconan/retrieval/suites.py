@@ -25,19 +25,8 @@ class Suite(StrictModel):
     systems: dict[str, AnySystem] = Field(description="Configurations of systems by name.")
 
     def needs_endpoint(self, name: str) -> bool:
-        """Returns whether a system or one of its parts calls models behind an endpoint."""
-        return any(self.systems[each].calls_endpoint for each in {name, *self.parts(name)} & self.systems.keys())
-
-    def parts(self, name: str) -> set[str]:
-        """Returns the parts of a system, recursively; they include the system itself if its definition is circular."""
-        found: set[str] = set()
-        waiting = {name}
-        while waiting:
-            config = self.systems.get(waiting.pop())
-            parts = set(config.parts) if config is not None else set()
-            waiting |= parts - found
-            found |= parts
-        return found
+        """Returns whether a system calls models behind an endpoint."""
+        return name in self.systems and self.systems[name].calls_endpoint
 
 
 def built_in_suite() -> Path:
@@ -145,19 +134,24 @@ class SystemFactory:
         name = name or "".join(letter for letter in Path(model).name if not letter.isspace()) or model
         return Dense(name, self.encoder(EncoderConfig(model=model)))
 
-    def part(self, name: str, part: str) -> Retriever:
-        """Creates a part of another system.
+    def first_stage(self, name: str, stage: str) -> Retriever:
+        """Creates the system whose CNs another system re-ranks.
 
         Args:
             name: Name of the other system.
-            part: Name of the part.
+            stage: Name of the system.
 
         Raises:
-            InputError: The part is unknown, cannot be created, or contains the other system.
+            InputError: The system is unknown, cannot be created, or re-ranks the other system.
         """
-        if name in {part, *self.suite.parts(part)}:
-            raise InputError(f"system {name!r} contains itself through {part!r}: correct the suite")
-        return self.make(part)
+        seen: set[str | None] = {name, None}
+        found: str | None = stage
+        while found not in seen:
+            seen.add(found)
+            found = getattr(self.suite.systems.get(str(found)), "first_stage", None)
+        if found == name:
+            raise InputError(f"system {name!r} contains itself through {stage!r}: correct the suite")
+        return self.make(stage)
 
     def encoder(self, config: EncoderConfig) -> Encoder:
         """Returns an encoder; systems with the same configuration share it."""

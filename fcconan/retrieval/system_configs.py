@@ -11,15 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from fcconan.retrieval.chat import GPT, Chat, RequestForm
 from fcconan.retrieval.dense import Dense, Encoder
-from fcconan.retrieval.fusion import Fusion, Method, Norm
-from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
+from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.propagation import TEMPERATURES, PairPropagation
-from fcconan.retrieval.reranking import Reranker, Strategy
+from fcconan.retrieval.reranking import Reranker
 from fcconan.retrieval.systems import Retriever, TrainingPair
 from fcconan.retrieval.zero_shot import ZeroShot
-
-Temperature = Annotated[float, Field(gt=0)]
 
 
 class StrictModel(BaseModel):
@@ -48,8 +44,8 @@ class SystemMaker(Protocol):
     train: tuple[TrainingPair, ...]
     form: RequestForm
 
-    def part(self, name: str, part: str) -> Retriever:
-        """Creates a part of another system."""
+    def first_stage(self, name: str, stage: str) -> Retriever:
+        """Creates the system whose CNs another system re-ranks."""
 
     def encoder(self, config: EncoderConfig) -> Encoder:
         """Returns an encoder, which systems with the same configuration share."""
@@ -73,13 +69,8 @@ class SystemConfig(StrictModel):
         """
 
     @property
-    def parts(self) -> tuple[str, ...]:
-        """Names of the systems that this system consists of."""
-        return ()
-
-    @property
     def calls_endpoint(self) -> bool:
-        """Whether the system calls a model behind an endpoint, apart from its parts."""
+        """Whether the system calls a model behind an endpoint."""
         return False
 
     def _own_values(self) -> dict[str, Any]:
@@ -165,32 +156,19 @@ class PopularityConfig(SystemConfig):
         return Popularity(name, **self._own_values())
 
 
-class _NeighbourSystem(SystemConfig):
+class SupervisedConfig(SystemConfig):
+    """Logistic regression on similarity, popularity and labels of similar HS."""
+
+    kind: Literal["supervised"]
     encoder: EncoderConfig
-    temperature: Temperature = 0.1
+    temperature: float = Field(0.1, gt=0)
     prior: float = Field(3.0, gt=0, description="Number of added labels, with the overall share of positives.")
+    C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
 
     @property
     def calls_endpoint(self) -> bool:
         """Whether the encoder is behind an endpoint."""
         return self.encoder.endpoint != "local"
-
-
-class NeighboursConfig(_NeighbourSystem):
-    """Labels of similar HS with similar CNs."""
-
-    kind: Literal["label-neighbours"]
-
-    def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Creates the system."""
-        return LabelNeighbours(name, encoder=maker.encoder(self.encoder), **self._own_values())
-
-
-class SupervisedConfig(_NeighbourSystem):
-    """Logistic regression on similarity, popularity and labels of similar HS."""
-
-    kind: Literal["supervised"]
-    C: float = Field(1.0, gt=0, description="Inverse strength of the L2 penalty.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
@@ -211,27 +189,6 @@ class DenseConfig(SystemConfig):
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
         return Dense(name, maker.encoder(self.encoder))
-
-
-class PropagationConfig(SystemConfig):
-    """Direct similarity plus similarity propagated through the training pairs."""
-
-    kind: Literal["pair-propagation"]
-    encoder: EncoderConfig
-    temperature: Temperature | None = None
-    temperatures: list[Temperature] = Field(default_factory=lambda: list(TEMPERATURES), min_length=1)
-    folds: int = Field(5, ge=2)
-    repeats: int = Field(5, ge=1)
-    seed: int = 0
-
-    @property
-    def calls_endpoint(self) -> bool:
-        """Whether the encoder is behind an endpoint."""
-        return self.encoder.endpoint != "local"
-
-    def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Creates the system."""
-        return PairPropagation(name, encoder=maker.encoder(self.encoder), train=maker.train, **self._own_values())
 
 
 class _ChatSystem(SystemConfig):
@@ -270,39 +227,13 @@ class RerankConfig(_ChatSystem):
     kind: Literal["rerank"]
     first_stage: str = Field(description="Name of the system whose CNs are re-ranked.")
     top: int = Field(25, ge=2, description="Number of CNs that are re-ranked.")
-    strategy: Strategy = "listwise"
-    window: int = Field(20, ge=2, description="Number of CNs in a listwise request.")
-    step: int = Field(10, ge=1, description="Distance between listwise windows.")
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The first stage."""
-        return (self.first_stage,)
+    window: int = Field(20, ge=2, description="Number of CNs in a request.")
+    step: int = Field(10, ge=1, description="Distance between windows.")
 
     def make(self, name: str, maker: SystemMaker) -> Retriever:
         """Creates the system."""
-        first_stage = maker.part(name, self.first_stage)
-        windows = {"window": self.window, "step": self.step}
-        return Reranker(name, first_stage, self._chat(maker), top=self.top, strategy=self.strategy, **windows)
-
-
-class FusionConfig(SystemConfig):
-    """Rank fusion of several systems with ranx."""
-
-    kind: Literal["fusion"]
-    systems: list[str] = Field(min_length=2)
-    method: Method = "rrf"
-    norm: Norm = "min-max"
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """The fused systems."""
-        return tuple(self.systems)
-
-    def make(self, name: str, maker: SystemMaker) -> Retriever:
-        """Creates the system."""
-        systems = [maker.part(name, part) for part in self.systems]
-        return Fusion(name, systems, method=self.method, norm=self.norm)
+        first_stage = maker.first_stage(name, self.first_stage)
+        return Reranker(name, first_stage, self._chat(maker), top=self.top, window=self.window, step=self.step)
 
 
 AnySystem = Annotated[
@@ -312,12 +243,9 @@ AnySystem = Annotated[
     | BM25FastConfig
     | LongestConfig
     | PopularityConfig
-    | NeighboursConfig
     | SupervisedConfig
     | DenseConfig
-    | PropagationConfig
     | ZeroShotConfig
-    | RerankConfig
-    | FusionConfig,
+    | RerankConfig,
     Field(discriminator="kind"),
 ]

@@ -185,11 +185,6 @@ from .results import (
     Result as Result,
     write_json as write_json,
 )
-from .retriever_training import (
-    RetrieverTrainingOptions as RetrieverTrainingOptions,
-    RetrieverTrainingResult as RetrieverTrainingResult,
-    train_retriever as train_retriever,
-)
 from .rubrics import (
     RubricOptions as RubricOptions,
     RubricResult as RubricResult,

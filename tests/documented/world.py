@@ -14,7 +14,7 @@ from fcconan.data.content import recipe_names
 from tests.conftest import MIRROR
 from tests.models.server import Action, Body, completion, embeddings
 from tests.models.tiny_chat import tiny_chat
-from tests.retrieval.tiny import tiny_bart, tiny_bert, tiny_encoder
+from tests.retrieval.tiny import tiny_bart, tiny_bert
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # as pages write it
 MODEL = "path/to/model"
@@ -41,7 +41,6 @@ FILES: Mapping[str, Mapping[str, str]] = {
 ON_THE_HUB = ("microsoft/DialoGPT-medium", "mistralai/Mistral-7B-v0.1", "MingZhong/unieval-dialog")
 # What is added to a line, so that tiny models do what large ones would, without a GPU and in seconds.
 ADDED: Mapping[str, Sequence[str]] = {
-    r"^fcconan train-retriever ": ("--base-model", "tiny-encoder"),
     r" --preset pairwise-qlora ": ("--tuning", "lora", "--learning-rate", "1e-4", "--max-epochs", "1"),
     r" --preset dialogpt ": ("--max-epochs", "1"),
 }
@@ -129,8 +128,6 @@ def prepare(page: str, text: str, folder: Path, model: Callable[[], Path]) -> No
             tiny_chat(folder / name)
         if f"--unieval {name} " in text:
             tiny_bart(folder / name, tiny_bert(folder / "tiny-bert"))
-    if "fcconan train-retriever " in text:
-        tiny_encoder(folder / "made").rename(folder / "tiny-encoder")
     for name, content in FILES.get(page, {}).items():
         (folder / name).write_text(content, encoding="utf-8")
     if MIRROR is not None:

@@ -21,14 +21,13 @@ from fcconan.errors import InputError
 from fcconan.generation.finetuning import run as finetune_run
 from fcconan.generation.finetuning.data import TrainingSplit, prepare_pairs
 from fcconan.generation.finetuning.model import PretrainedModel, mean_loss
-from fcconan.generation.finetuning.run import retry_out_of_memory
+from fcconan.generation.finetuning.run import last_whole_checkpoint, retry_out_of_memory
 from fcconan.generation.finetuning.search import CARD, CURVE, REPORT, Finetuner, FinetuningData
 from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.generation.prompts import load_generation_prompt
 from fcconan.generation.training_pool import Pair
 from fcconan.models.chat_template import load_format
 from fcconan.reporting.plots import curve_plot
-from fcconan.retrieval.training import last_whole_checkpoint
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
 pytestmark = pytest.mark.slow

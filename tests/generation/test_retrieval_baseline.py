@@ -108,6 +108,7 @@ def test_systems_of_the_suite(name: str) -> None:
     found = texts(generators[0], *asked)
     assert texts(generators[1], *asked) == found
     assert found[0] not in TEXTS[:2]
+        assert "fit_on" not in catalogue.configuration["system"]
     if name != "random":
         assert found[1] == "Everybody eats their bread"
 

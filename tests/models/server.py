@@ -108,11 +108,6 @@ def overlap(body: Body) -> str:
     def shared(text: str) -> int:
         return len(words(text) & message)
 
-    if "candidate" in shown:
-        return json.dumps({"grade": min(shared(shown["candidate"]), 10)})
-    if isinstance(shown.get("candidates"), dict):
-        a, b = shared(shown["candidates"]["a"]), shared(shown["candidates"]["b"])
-        return json.dumps({"better": "b" if b > a else "a"})
     entries = shown["catalogue"] if "catalogue" in shown else shown["candidates"]
     ranked = sorted(entries, key=lambda entry: -shared(entry["text"]))
     return json.dumps({"ranking": [entry["id"] for entry in ranked[: shown.get("wanted", len(ranked))]]})

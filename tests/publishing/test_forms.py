@@ -78,9 +78,7 @@ def test_recorded_signatures_are_unchanged() -> None:
         f"fcconan:0.1.0|metric:bradley-terry+share|{DATA}+replies:demo@8f6317564d9b;majority|family:win-rates|length:words",
         "fcconan:0.1.0|metric:ndcg|data:a@1|ranks:quality-by-anna,ben,clara|scores:unified|ties:expected|incomplete:left-out",
         "fcconan:0.1.0|training:300-without-12-kin|people:anna,ben,clara,dora,emil",
-        "fcconan:0.1.0|protocol:cross-validated|labels:1000-by-hs-and-cn|folds:100-and-10x5-by-leakage-group"
-        "|unconfirmed:reverse",
-        "fcconan:0.1.0|protocol:sound|unconfirmed:drop",
+        "fcconan:0.1.0|protocol:cross-validated|labels:1000-by-hs-and-cn|folds:100-and-10x5-by-leakage-group",
     ],
 )
 def test_signatures_of_all_commands_are_unchanged(signature: str) -> None:

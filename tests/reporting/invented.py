@@ -166,14 +166,14 @@ POPULARITY, LONGEST = "popularity", "longest"
 
 
 def labelled_result() -> dict[str, Any]:
-    """The example with what labels are worth: two baselines, judged pairs only, HS and CNs, messages, and curves."""
+    """The example with what labels are worth: two baselines, judged pairs only, HS and CNs, and messages."""
     result = example_result()
     systems, settings = result["systems"], result["settings"]
     for name in (POPULARITY, LONGEST):
         systems[name] = _system(RANDOM)
     systems[POPULARITY] |= {"uses_labels": True, "ignores_message": True, "summary": {**SUMMARIES[RANDOM], "avg": 0.5}}
     systems[LONGEST]["ignores_message"] = True
-    settings |= {"primary": "ndcg@10@bronze", "unconfirmed": "drop"}
+    settings["primary"] = "ndcg@10@bronze"
     for place, (name, system) in enumerate(systems.items()):
         system["judged_only"] = {part: dict.fromkeys(METRICS, 0.625 + place / 64) for part in PARTITIONS}
         system["judged_only_intervals"] = {part: {metric: [0.5, 0.75] for metric in METRICS} for part in PARTITIONS}
@@ -190,17 +190,6 @@ def labelled_result() -> dict[str, Any]:
         {"a": BM25, "b": AWKWARD, "partition": part, "difference": difference, **ends}
         for part, difference in zip(PARTITIONS, (0.5, 0.375, None, 0.4375), strict=True)
     ]
-    result["learning_curves"] = {
-        "partition": "bronze",
-        "metric": "ndcg@10",
-        "seeds": 20,
-        "rows": [
-            {"system": POPULARITY, "labelled_hs": 10, "judged_per_hs": 5, "mean": 0.3125, **ends},
-            {"system": POPULARITY, "labelled_hs": 20, "judged_per_hs": 5, "mean": 0.375, **ends},
-            {"system": POPULARITY, "labelled_hs": 20, "judged_per_hs": None, "mean": 0.4375, "low": None, "high": None},
-        ],
-        "baseline": {BM25: 0.34375},
-    }
     return result
 
 

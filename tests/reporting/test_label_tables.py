@@ -1,4 +1,4 @@
-"""What labels are worth, in tables, plots and pages: baselines, judged pairs only, HS and CNs, messages, curves."""
+"""What labels are worth, in tables, plots and pages: baselines, judged pairs only, HS and CNs, messages."""
 
 import csv
 import io
@@ -26,13 +26,12 @@ from fcconan.reporting.benchmark_tables import (
 from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, hollow_note
 from fcconan.reporting.label_tables import (
-    learning_curve_table,
     message_difference_table,
     shown_metric,
     side_by_side_table,
 )
 from fcconan.reporting.page import render
-from fcconan.reporting.plots import LEARNING, figures
+from fcconan.reporting.plots import figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
 from fcconan.retrieval import all_rows, all_rows_csv, score_rows
 from fcconan.services import BenchResult
@@ -180,42 +179,6 @@ def test_csv_and_frame_have_every_value() -> None:
     assert len(table) == len(rows) and list(table.columns) == list(rows[0])
 
 
-def test_learning_curves_are_a_table() -> None:
-    result = labelled_result()
-    table = learning_curve_table(result)
-    assert table is not None
-    assert table.title == (
-        "Learning curves: NDCG@10 on bronze by the number of labels of other HS (means over 20 random choices of "
-        "labels, and 95% of them)"
-    )
-    assert table.columns == ["system", "labelled HS", "judgements per HS", "mean", "interval"]
-    assert table.rows == [
-        [POPULAR, "10", "5", "0.312", "[0.250, 0.500]"],
-        [POPULAR, "20", "5", "0.375", "[0.250, 0.500]"],
-        [POPULAR, "20", "all", "0.438", "–"],
-        [BM25, "0", "–", "0.344", "–"],
-    ]
-
-
-def test_learning_curves_have_a_plot_by_hs_and_one_by_judgements() -> None:
-    result = labelled_result()
-    plots = {name: plot for name, plot in figures(result).items() if name in LEARNING}
-    assert list(plots) == ["learning-curves-hs", "learning-curves-judgements"]
-    title, svg = plots["learning-curves-judgements"]
-    assert title.startswith("NDCG@10 on bronze by judgements per HS. Lines are means over 20 random choices of labels")
-    assert re.findall(r'id="learning-curves-judgements-((?:curve|band)-\d)"', svg) == ["band-0", "curve-0"]
-    # 20 HS with 5 judgements each, and with all: the ticks are in this order, though 10 HS come first in the rows.
-    assert re.findall(r">(5|all|10|20)</text>", svg) == ["5", "all"]
-    assert ">popularity</text>" in svg and ">bm25</text>" in svg and ">judgements per HS</text>" in svg
-    assert re.findall(r">(5|all|10|20)</text>", plots["learning-curves-hs"][1]) == ["20"]
-    assert plots == {name: plot for name, plot in figures(labelled_result()).items() if name in LEARNING}
-    for row in result["learning_curves"]["rows"]:
-        row["judged_per_hs"] = None
-    assert set(figures(result)) & set(LEARNING) == {"learning-curves-hs"}
-    result["learning_curves"]["rows"] = []
-    assert not set(figures(result)) & set(LEARNING)
-
-
 def test_bars_of_references_are_pale() -> None:
     title, svg = figures(labelled_result())["figure-2-mrr"]
     assert "Pale bars ignore the message." in title
@@ -235,29 +198,22 @@ def test_notes_say_what_baselines_and_values_mean_and_their_limits() -> None:
     )
     assert judged.startswith("Judged only: ") and message.startswith("Message AUC: ")
     assert limits == (
-        "Limits: labels that no validator confirmed are left out (--unconfirmed); if annotators were assigned by "
-        "CN, generic replies cannot be distinguished from lenient annotators; popularity cannot rank a CN without a "
-        "judgement."
+        "Limits: if annotators were assigned by CN, generic replies cannot be distinguished from lenient annotators; "
+        "popularity cannot rank a CN without a judgement."
     )
     text = as_markdown(result)
     assert all(note in text for note in (references, judged, message, limits))
     assert text.index(references) < text.index("Unjudged CNs count as wrong.")
     result["systems"][BM25]["uses_labels"] = True  # which reads the message, too
     assert label_notes(result)[-1] == limits
-    for how, said in {"keep": "count as they are", "reverse": "count as their opposite"}.items():
-        result["settings"]["unconfirmed"] = how
-        assert f"confirmed {said} (" in label_notes(result)[-1]
-    del result["settings"]["unconfirmed"]
-    assert label_notes(result)[-1].startswith("Limits: if annotators")
 
 
 def test_the_answer_has_both_populations_and_reports_have_every_table() -> None:
     result = labelled_result()
     side = side_by_side_table(result, "bronze")
-    primary, curves = comparison_tables(result)["primary"], learning_curve_table(result)
-    assert answer_tables(result) == [leaderboard_table(result), side, primary, curves]
+    assert answer_tables(result) == [leaderboard_table(result), side, comparison_tables(result)["primary"]]
     tables = all_tables(result)
-    assert [table for table in tables if table == side] == [side] and learning_curve_table(result) in tables
+    assert [table for table in tables if table == side] == [side]
     assert "AUC: over HS and CNs" in as_latex(result)
 
 
@@ -266,7 +222,6 @@ def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
     assert '<section id="labels"><h2>Labels and messages</h2>' in text and 'href="#labels"' in text
     part = text[text.index('<section id="labels">') : text.index('<section id="plots">')]
     assert "Message AUC on bronze, with 95% intervals over HS and CNs; hollow dots ignore the message" in part
-    assert part.count('id="plot-learning-curves') == text.count('id="plot-learning-curves') == 2
     assert part.count("all CNs and judged pairs only, with 95% intervals</summary>") == 4
     assert part.count("Differences of message AUC on bronze, with 95% intervals over HS and CNs</summary>") == 1
     assert part.index("NDCG@10 on bronze: all CNs") < part.index("NDCG@10 on diamond: all CNs")
@@ -278,7 +233,7 @@ def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
         ("", RANDOM),
         (" grey", LONGEST),
     ]
-    assert part.count(f'<tr class="grey"><th scope="row">{POPULAR}</th>') == 4 + 3  # the partitions, and the curves
+    assert part.count(f'<tr class="grey"><th scope="row">{POPULAR}</th>') == 4  # the partitions
     leaderboard = text[text.index('id="leaderboard"') : text.index('<section id="labels">')]
     assert leaderboard.count(f'<tr class="grey"><th scope="row">{LONG}</th>') == 5
     assert leaderboard.count('<tr class="grey"><th scope="row">(chance)</th>') == 5
@@ -288,7 +243,6 @@ def test_the_page_has_a_part_on_labels_and_references_in_grey() -> None:
 def test_results_of_earlier_versions_are_as_they_were() -> None:
     result = example_result()
     assert label_notes(result) == [] and side_by_side_table(result, "gold") is None
-    assert learning_curve_table(result) is None
     assert list(all_rows(result)) == list(score_rows(result))
     assert "judged_only" not in comparisons_as_csv(result)
     text = _page(result)

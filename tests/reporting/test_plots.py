@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fcconan.reporting.benchmark_reports import write_report
-from fcconan.reporting.plots import COLOURS, LEARNING, NAMES, Plots, figures, line_of, themed
+from fcconan.reporting.plots import COLOURS, NAMES, Plots, figures, line_of, themed
 from tests.reporting.invented import AWKWARD, BM25, PARTITIONS, RANDOM, VALUES, example_details, example_result
 
 WITHOUT_STUDY = NAMES[:2]
@@ -117,7 +117,7 @@ def test_sparsity_curves_have_bands_and_begin_with_the_fewest_positives() -> Non
     result = example_result()
     result["sparsity"] = {"partition": "bronze", "seeds": 9, "fractions": [entry(1.0, 8, 0.4), entry(0.25, 2, 0.2)]}
     found = figures(result)
-    assert tuple(found) == tuple(name for name in NAMES if name not in LEARNING)
+    assert tuple(found) == NAMES
     title, svg = found["sparsity"]
     assert title.startswith("NDCG@10 on bronze with positives removed at random. Lines are means over 9 removals")
     root = ET.fromstring(svg)

@@ -384,7 +384,7 @@ def test_no_system_and_no_tuning_reads_an_evaluation_label(demo: Path, tmp_path:
         table = pq.read_table(path)
         scores = pa.array([1 - value for value in table["score"].to_pylist()], pa.int32())
         pq.write_table(table.set_column(table.schema.get_field_index("score"), "score", scores), path)
-    names = ["random", "tfidf", "bm25", "bm25-fast", "sbert-minilm", "pair-propagation"]
+    names = ["random", "tfidf", "bm25", "bm25-fast", "sbert-minilm"]
     opened: list[str] = []
     watching = [True]
 

@@ -16,7 +16,7 @@ import yaml
 import fcconan
 from fcconan.building.releases import table_path
 from fcconan.errors import InputError
-from fcconan.retrieval.collections import Collection, load_collection, load_training
+from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.systems import TrainingPair
 from fcconan.retrieval.trec import read_qrels
 
@@ -152,7 +152,6 @@ def test_labels_without_texts_are_refused(tmp_path: Path) -> None:
     fcconan.build("demo", folder, fcconan.BuildOptions(labels_only=True))
     expected = f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts"
     assert complaint(lambda: load_collection(str(folder))) == expected
-    assert complaint(lambda: load_training(str(folder))) == expected
 
 
 def changed(demo: Path, folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
@@ -229,15 +228,10 @@ def test_training_pairs_that_share_a_cn_come_in_on_request_and_in_upstream_order
     pairs = [TrainingPair(f"hs {index}", f"cn {index}") for index in range(4)]
     assert load_collection(str(folder)).train == (pairs[0], pairs[3])
     assert load_collection(str(folder), shared_cn=True).train == tuple(pairs)
-    assert load_training(str(folder)) == ([pairs[0], pairs[3]], 0)
 
 
-def test_training_pairs_of_a_release(demo: Path, tmp_path: Path) -> None:
-    assert load_training(str(demo)) == (list(load_collection(str(demo)).train), 0)
+def test_a_release_without_training_pairs_is_read(demo: Path, tmp_path: Path) -> None:
     folder = changed(demo, tmp_path / "none", lambda manifest: manifest["counts"].pop("train"))
-    assert complaint(lambda: load_training(str(folder))) == (
-        f"{folder} has no training pairs (config train, split train): give a dataset with them, such as fc-conan"
-    )
     assert load_collection(str(folder)).train == ()
 
 
@@ -264,8 +258,6 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(
     kinless = collection.without_leakage()
     assert (kinless.train, kinless.train_left_out) == ((pairs[4],), 4)
     assert (kinless.queries, kinless.corpus) == (collection.queries, collection.corpus)
-    assert load_training(str(folder)) == ([pairs[4]], 4)
-    assert load_training(str(folder), keep_leakage=True) == (pairs, 0)
 
 
 def words(text: str) -> list[str]:
@@ -311,7 +303,6 @@ def test_beir_trains_on_queries_that_are_not_evaluated(beir: Path) -> None:
     collection = load_collection(str(beir))
     assert list(collection.train) == expected
     assert list(collection.partitions) == ["test"]
-    assert load_training(str(beir)) == (expected, 0)
 
 
 def test_beir_training_judgements_of_an_unknown_cn_are_bad_input(beir: Path) -> None:
@@ -428,7 +419,6 @@ def test_a_folder_as_on_the_hub_is_read(tmp_path: Path) -> None:
     assert list(collection.partitions) == ["test"]
     assert collection.qrels("test") == {"q1": {"d1": 2}, "q2": {"d1": 0}}
     assert collection.train == (TrainingPair(HS["q3"], CN["d3"]),)
-    assert load_training(str(folder)) == (list(collection.train), 0)
 
 
 def test_tiers_on_the_hub_come_in_their_order_and_the_fingerprint_follows_them(tmp_path: Path) -> None:

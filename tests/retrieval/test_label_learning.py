@@ -14,15 +14,13 @@ from fcconan.retrieval.benchmark import bench
 from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection, Qrels
 from fcconan.retrieval.dense import Vectors
-from fcconan.retrieval.label_curves import subsample_labels
 from fcconan.retrieval.label_learning import (
     LabelledPair,
-    TooFewLabelsError,
     labelled_pairs,
     learns_from_labels,
     rank_held_out,
 )
-from fcconan.retrieval.label_systems import LabelNeighbours, LongestFirst, Popularity, Supervised
+from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
 from fcconan.retrieval.systems import Rankings
 
 # The first two say the same thing, in the same letters.
@@ -161,18 +159,6 @@ def shares_by_loop(
     return found
 
 
-def test_label_neighbours_against_a_loop_over_pairs() -> None:
-    collection = random_labels(1)
-    groups = groups_of(collection.queries)
-    assert groups.tolist() == list(range(12))
-    labels = [label for label in labelled_pairs(collection, collection.qrels("test"), groups) if label.group]
-    system = LabelNeighbours(encoder=Letters(), temperature=0.2, prior=2.0)
-    system.fit(labels)
-    found = dict(system.rank({"h0": collection.queries["h0"]}, collection.corpus, 9)["h0"])
-    expected = shares_by_loop(collection.queries["h0"], labels, collection.corpus, 0.2, 2.0)
-    assert found == pytest.approx(expected, rel=1e-9)
-
-
 def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() -> None:
     collection = random_labels(2)
     groups = groups_of(collection.queries)
@@ -226,7 +212,7 @@ def test_supervised_is_scikit_learns_regression_on_features_of_other_groups() ->
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("make", [Popularity, LabelNeighbours, Supervised])
+@pytest.mark.parametrize("make", [Popularity, Supervised])
 def test_flipping_all_labels_of_a_group_leaves_its_own_rankings_as_they_are(make: Any) -> None:
     collection = random_labels(3)
     queries = dict(collection.queries) | {"h12": collection.queries["h4"].upper()}  # the group of h4 has two HS
@@ -269,7 +255,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     systems: list[Any] = [
         LongestFirst(),
         Popularity(),
-        LabelNeighbours(encoder=Letters()),
+        Supervised("penalised", encoder=Letters(), C=0.1),
         Supervised(encoder=Letters()),
     ]
     settings = SETTINGS.resolve(collection)
@@ -280,7 +266,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     assert flags == {
         "longest": (None, True),
         "popularity": (True, True),
-        "label-neighbours": (True, None),
+        "penalised": (True, None),
         "supervised": (True, None),
     }
     for name in ("longest", "popularity"):
@@ -288,7 +274,7 @@ def test_a_benchmark_of_systems_that_learn() -> None:
     assert "|folds:100-and-4x5-by-leakage-group" in result["signature"]
     assert result["chance"]["judged_only"]["test"]["ndcg@3"] > result["chance"]["partitions"]["test"]["ndcg@3"]
     pairs = {(row["a"], row["b"]) for row in result["message_auc_differences"]}
-    assert pairs == {("label-neighbours", "supervised")}
+    assert pairs == {("penalised", "supervised")}
     compared = {(row["a"], row["b"]): row for row in result["comparisons"]}
     row = compared["popularity", "supervised"]
     on_judged = [result["systems"][name]["judged_only"]["test"]["ndcg@3"] for name in ("popularity", "supervised")]
@@ -321,94 +307,6 @@ def test_a_score_on_judged_pairs_is_that_of_the_ranking_without_the_others() -> 
     # A random order: 1 of 2 for a: (1 + 1/2) / 2. 2 of 3 for c: first with 2/3, else second.
     expected = ((1 + 0.5) / 2 + (2 / 3 + (1 / 3) * 0.5)) / 2
     assert result["chance"]["judged_only"]["test"]["mrr@2"] == pytest.approx(expected)
-
-
-def test_fewer_labels_are_among_more_labels() -> None:
-    collection = random_labels(6)
-    labels = labelled_pairs(collection, collection.qrels("test"), groups_of(collection.queries))
-    sets = [set(subsample_labels(labels, n, most, seed=3)) for n, most in ((3, 2), (6, 2), (6, 4), (12, None))]
-    assert [len(kept) for kept in sets[:3]] == [6, 12, 24]
-    assert sets[0] < sets[1] < sets[2] < sets[3] == set(labels)
-    assert {label.query_id for label in sets[0]} != {label.query_id for label in subsample_labels(labels, 3, 2, seed=4)}
-
-
-def test_learning_curves_end_at_the_value_of_all_labels() -> None:
-    collection = random_labels(7)
-    settings = SETTINGS.resolve(collection)
-    systems: list[Any] = [Popularity(), LongestFirst()]
-    result, _ = bench(collection, systems, settings, curve_seeds=3)
-    curves = result["learning_curves"]
-    assert (curves["partition"], curves["metric"], curves["seeds"]) == ("test", "ndcg@3", 3)
-    assert curves["baseline"] == {"longest": result["systems"]["longest"]["partitions"]["test"]["ndcg@3"]}
-    points = [(row["labelled_hs"], row["judged_per_hs"], row["n"]) for row in curves["rows"]]
-    assert points == [(4, None, 3), (6, None, 3), (12, None, 1), (12, 5, 3)]
-    whole = curves["rows"][2]
-    assert whole["low"] == whole["mean"] == whole["high"]
-    assert curves["rows"][0]["low"] < curves["rows"][0]["high"]
-    ten, _ = bench(collection, systems, replace(settings, folds=10))
-    assert whole["mean"] == ten["systems"]["popularity"]["partitions"]["test"]["ndcg@3"]
-    assert "learning_curves" not in ten
-
-
-def test_labels_that_are_too_few_and_hs_that_fail_give_no_point_of_a_curve() -> None:
-    collection = random_labels(7)
-
-    class Fails(Popularity):
-        name = "fails"
-
-        def __init__(self) -> None:
-            super().__init__("fails")
-
-        def fit(self, labels: Sequence[LabelledPair]) -> None:
-            if len({label.query_id for label in labels}) < 6:
-                raise TooFewLabelsError("few")
-            super().fit(labels)
-
-        def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-            return Rankings(
-                super().rank({q: t for q, t in queries.items() if q != "h0"}, corpus, k),
-                failures={q: "off" for q in queries if q == "h0"},
-            )
-
-    settings = SETTINGS.resolve(collection)
-    result, _ = bench(collection, [Fails()], settings, curve_seeds=2)
-    rows = {(row["labelled_hs"], row["judged_per_hs"]): row for row in result["learning_curves"]["rows"]}
-    assert (rows[4, None]["n"], rows[4, None]["mean"]) == (0, None)
-    ten, _ = bench(collection, [Fails()], replace(settings, folds=10))
-    assert ten["systems"]["fails"]["partitions"]["test"]["n_failed"] == 1
-    assert rows[12, None]["mean"] == ten["systems"]["fails"]["partitions"]["test"]["ndcg@3"]  # without h0
-
-
-def test_learning_curves_of_protocol_paper_stay_within_its_catalogue() -> None:
-    whole = random_labels(11, n_hs=8)
-    bronze = {
-        query: {key: value * (key != "c0") for key, value in row.items()} for query, row in whole.qrels("test").items()
-    }
-    tiers = dict.fromkeys(("diamond", "gold", "silver", "bronze"), lambda: bronze)
-    collection = replace(whole, partitions=tiers).pool()
-    assert len(collection.corpus) == 8
-    settings = replace(SETTINGS, protocol="paper", primary="average@all").resolve(collection)
-    result, _ = bench(collection, [Popularity()], settings, curve_seeds=2)
-    curves = result["learning_curves"]
-    assert (curves["partition"], curves["metric"]) == ("bronze", "ndcg@3")
-    assert curves["rows"][-1]["mean"] is not None
-
-
-def test_unconfirmed_labels_are_kept_dropped_or_reversed() -> None:
-    collection = replace(
-        collection_of(LABELS), unconfirmed_pairs={"test": lambda: {("a", "x"), ("c", "z"), ("d", "y")}}
-    )
-    assert collection.with_unconfirmed("keep").qrels("test") == LABELS
-    dropped = collection.with_unconfirmed("drop")
-    assert dropped.qrels("test") == LABELS | {"a": {"y": 0, "z": 0}, "c": {"x": 0, "y": 1}}
-    reversed_ = collection.with_unconfirmed("reverse")
-    assert reversed_.qrels("test") == LABELS | {"a": {"x": 0, "y": 0, "z": 0}, "c": {"x": 0, "y": 1, "z": 1}}
-    settings = BenchmarkSettings(metrics=("mrr@3",), k=3, resamples=100)
-    results = [bench(one, [LongestFirst()], settings)[0] for one in (collection, dropped, reversed_)]
-    assert [result["settings"]["unconfirmed"] for result in results] == ["keep", "drop", "reverse"]
-    assert ["|unconfirmed:" in result["signature"] for result in results] == [False, True, True]
-    with pytest.raises(InputError, match="does not record which labels validators confirmed"):
-        collection_of(LABELS).with_unconfirmed("drop")
 
 
 class Keeper:

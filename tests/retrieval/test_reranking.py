@@ -1,4 +1,3 @@
-import json
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,10 +14,8 @@ from tests.models.server import (
     Action,
     Server,
     always,
-    completion,
     content,
     error,
-    overlap,
     says,
     use_key,
     without_schema,
@@ -101,14 +98,11 @@ def test_listwise_brings_the_best_to_the_head(server: Server, tmp_path: Path) ->
     assert found.resolved == {"answered_by": ["gpt-4o-2024-08-06-stub"], "first_stage": {"found": 1}}
 
 
-@pytest.mark.parametrize(("strategy", "sent"), [("listwise", 1), ("pointwise", 5), ("pairwise", 20)])
-def test_every_strategy_sorts_the_top_and_leaves_the_rest(
-    server: Server, tmp_path: Path, strategy: str, sent: int
-) -> None:
+def test_the_top_is_sorted_and_the_rest_left(server: Server, tmp_path: Path) -> None:
     stage = Fixed()
-    found = system(server, tmp_path, stage, top=5, strategy=strategy).rank(message(9), corpus(9), 7)
+    found = system(server, tmp_path, stage, top=5).rank(message(9), corpus(9), 7)
     assert order(found) == [4, 3, 2, 1, 0, 5, 6]
-    assert (len(server.requests), stage.depths) == (sent, [7])
+    assert (len(server.requests), stage.depths) == (1, [7])
 
 
 def test_a_top_beyond_k_is_reranked_before_the_cut(server: Server, tmp_path: Path) -> None:
@@ -123,70 +117,9 @@ def test_the_order_of_the_first_stage_is_that_of_its_scores(server: Server, tmp_
         def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
             return Rankings({"q": [("cn-1", 0.1), ("cn-2", 0.7), ("cn-0", 0.7)]})
 
-    server.behaviour = says('{"grade": 5}')
-    found = system(server, tmp_path, Scored(), strategy="pointwise").rank(message(3), corpus(3), 3)
+    server.behaviour = says('{"ranking": ["p1", "p2", "p3"]}')
+    found = system(server, tmp_path, Scored()).rank(message(3), corpus(3), 3)
     assert order(found) == [2, 0, 1]
-
-
-def test_equal_grades_stay_in_the_order_of_the_first_stage(server: Server, tmp_path: Path) -> None:
-    server.behaviour = says(lambda body: json.dumps({"grade": 9 if content(body)["candidate"] == "w0" else 4}))
-    found = system(server, tmp_path, strategy="pointwise").rank(message(4), corpus(4), 4)
-    assert order(found) == [1, 0, 2, 3]
-
-
-@pytest.mark.parametrize("grade", ["11", "-1", "4.5", "4.0", '"4"', "true", "null", "[4]"])
-def test_a_grade_off_the_scale_is_a_failure(server: Server, tmp_path: Path, grade: str) -> None:
-    server.behaviour = says('{"grade": %s}' % grade)  # noqa: UP031
-    found = system(server, tmp_path, strategy="pointwise").rank(message(3), corpus(3), 3)
-    assert (dict(found), found.failures) == ({}, {"q": "wrong_format"})
-    assert found.diagnostics["failed_calls"] == {"wrong_format": 3}
-
-
-def test_a_candidate_without_a_grade_keeps_its_rank(server: Server, tmp_path: Path) -> None:
-    server.behaviour = says(lambda body: "good" if content(body)["candidate"] == "w0" else overlap(body))
-    found = system(server, tmp_path, strategy="pointwise").rank(message(4), corpus(4), 4)
-    assert order(found) == [3, 1, 2, 0]
-    assert (found.diagnostics["kept_first_stage_order"], found.diagnostics["calls"]["wrong_format"]) == (1, 1)
-
-
-def test_a_pair_is_asked_in_both_orders_and_disagreement_is_a_tie(server: Server, tmp_path: Path) -> None:
-    server.behaviour = says('{"better": "b"}')  # always the second one: every pair is a tie
-    found = system(server, tmp_path, strategy="pairwise").rank(message(3), corpus(3), 3)
-    assert order(found) == [0, 1, 2]
-    shown = [tuple(content(body)["candidates"].values()) for body in server.bodies]
-    texts = list(corpus(3).values())
-    assert sorted(shown) == sorted((a, b) for a in texts for b in texts if a != b)
-
-
-def test_half_points_are_counted(server: Server, tmp_path: Path) -> None:
-    # cn-1 ("w0") wins both orders against cn-2 ("w0 w1"); the other pairs disagree: 0 has 1, 1 has 1.5, 2 has 0.5.
-    def verdict(body: dict[str, Any]) -> str:
-        a, b = content(body)["candidates"].values()
-        return '{"better": "b"}' if (a, b) == ("w0 w1", "w0") else '{"better": "a"}'
-
-    server.behaviour = says(verdict)
-    found = system(server, tmp_path, strategy="pairwise").rank(message(3), corpus(3), 3)
-    assert order(found) == [1, 0, 2]
-
-
-def test_a_failed_verdict_leaves_half_a_point_with_the_higher_one(server: Server, tmp_path: Path) -> None:
-    # Of cn-0 and cn-1, one order fails and the other says cn-1: half a point each, so that they stay.
-    def behaviour(body: dict[str, Any], number: int) -> Action:
-        a, _ = content(body)["candidates"].values()
-        return error(500) if a == "" else Action(body=completion(body, '{"better": "a"}'))
-
-    server.behaviour = behaviour
-    found = system(server, tmp_path, strategy="pairwise").rank(message(2), corpus(2), 2)
-    assert (order(found), found.failures) == ([0, 1], {})
-    assert found.diagnostics["kept_first_stage_order"] == 1
-    assert found.diagnostics["failed_calls"] == {"server_error": 1}
-
-
-@pytest.mark.parametrize("verdict", ['"tie"', "1", "null", '["a"]', '"A"'])
-def test_a_verdict_that_is_neither_is_a_failure(server: Server, tmp_path: Path, verdict: str) -> None:
-    server.behaviour = says('{"better": %s}' % verdict)  # noqa: UP031
-    found = system(server, tmp_path, strategy="pairwise").rank(message(2), corpus(2), 2)
-    assert (dict(found), found.failures) == ({}, {"q": "wrong_format"})
 
 
 def test_a_window_that_fails_keeps_its_order_and_is_counted(server: Server, tmp_path: Path) -> None:
@@ -207,7 +140,6 @@ def test_ids_that_a_window_leaves_out_come_after_the_others(server: Server, tmp_
     assert found.diagnostics["kept_first_stage_order"] == 0
 
 
-@pytest.mark.parametrize("strategy", ["listwise", "pointwise", "pairwise"])
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
     [
@@ -219,23 +151,14 @@ def test_ids_that_a_window_leaves_out_come_after_the_others(server: Server, tmp_
     ],
 )
 def test_a_query_of_which_every_call_fails_is_no_copy_of_the_first_stage(
-    server: Server, tmp_path: Path, strategy: str, behaviour: Any, reason: str
+    server: Server, tmp_path: Path, behaviour: Any, reason: str
 ) -> None:
     broken = QUERIES["q1"]
     server.behaviour = lambda body, number: behaviour(body, number) if broken in str(body) else Action()
-    found = rank_all(system(server, tmp_path, strategy=strategy), QUERIES, corpus(3), 3)
+    found = rank_all(system(server, tmp_path), QUERIES, corpus(3), 3)
     assert (list(found), found.failures) == (["q2"], {"q1": reason})
     assert list(found.explained) == ["q1"]
     assert found.explained["q1"].startswith(f"gpt-4o-2024-08-06 at {server.url} ({reason}")
-
-
-def test_a_query_without_an_answer_has_the_reason_of_its_first_call(server: Server, tmp_path: Path) -> None:
-    server.behaviour = lambda body, number: (
-        error(500) if content(body)["candidate"] == "w0 w1" else says("no grade")(body, number)
-    )
-    found = system(server, tmp_path, strategy="pointwise").rank(message(3), corpus(3), 3)
-    assert found.failures == {"q": "wrong_format"}
-    assert found.diagnostics["failed_calls"] == {"server_error": 1, "wrong_format": 2}
 
 
 def test_only_unknown_ids_are_a_failure(server: Server, tmp_path: Path) -> None:
@@ -244,9 +167,8 @@ def test_only_unknown_ids_are_a_failure(server: Server, tmp_path: Path) -> None:
     assert (dict(found), found.failures) == ({}, {"q": "no_known_id"})
 
 
-@pytest.mark.parametrize("strategy", ["listwise", "pointwise", "pairwise"])
-def test_one_candidate_needs_no_call(server: Server, tmp_path: Path, strategy: str) -> None:
-    found = system(server, tmp_path, strategy=strategy).rank({"q": "x"}, {"cn-0": "y"}, 5)
+def test_one_candidate_needs_no_call(server: Server, tmp_path: Path) -> None:
+    found = system(server, tmp_path).rank({"q": "x"}, {"cn-0": "y"}, 5)
     assert (found, server.requests) == ({"q": [("cn-0", 1.0)]}, [])
 
 
@@ -264,9 +186,9 @@ def test_a_bad_key_stops_the_system(server: Server, tmp_path: Path) -> None:
 
 def test_plain_text_is_found_out_once(server: Server, tmp_path: Path) -> None:
     server.behaviour = without_schema
-    one = system(server, tmp_path, concurrency=1, strategy="pairwise", top=3)
-    found = one.rank(message(4), corpus(4), 4)
-    assert (order(found), found.diagnostics["plain_text"]) == ([2, 1, 0, 3], 6)
+    one = system(server, tmp_path, concurrency=1, top=7, window=4, step=2)
+    found = one.rank(message(9), corpus(9), 9)
+    assert (order(found), found.diagnostics["plain_text"]) == ([6, 5, 2, 0, 1, 4, 3, 7, 8], 3)
     assert sum("response_format" in body for body in server.bodies) == 1
 
 
@@ -288,16 +210,12 @@ def test_the_configuration_holds_that_of_the_first_stage(
         "structured": True,
         "temperature": 0.0,
         "seed": 0,
-        "strategy": "listwise",
         "top": 25,
         "window": 20,
         "step": 10,
         "prompt": LISTWISE.hash,
         "first_stage": {"name": "fixed", "configuration": {"kind": "fixed"}},
     }
-    pointwise = system(server, tmp_path, Fixed({}), strategy="pointwise").configuration
-    assert pointwise is not None
-    assert "window" not in pointwise
     # A first stage that does not say what it is cannot be told from another one.
     assert system(server, tmp_path, Fixed()).configuration is None
 

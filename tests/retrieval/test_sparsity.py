@@ -1,4 +1,4 @@
-"""Removal of positives against all subsets; sample sizes against values by hand and simulation."""
+"""Removal of positives against all subsets."""
 
 import itertools
 import json
@@ -11,13 +11,10 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from fcconan.errors import InputError
 from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import Collection
-from fcconan.retrieval.sample_size import LARGEST, compute_sample_size, mean_pool_size, plan_judgements
 from fcconan.retrieval.sparsity import FRACTIONS, study_broadest, study_sparsity
 from fcconan.scoring.retrieval.evaluation import TABLE_4, Rule, chance_levels
-from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 Runs = dict[str, dict[str, list[str]]]
@@ -285,170 +282,17 @@ def test_what_the_study_did_is_said() -> None:
 # On a benchmark
 
 
-def _benchmark(
-    per_query: Mapping[str, Mapping[str, float | None]], failed: Mapping[str, Sequence[str]] | None = None
-) -> tuple[Collection, dict[str, Any]]:
-    """A collection with a narrow and a broad partition, and the details of a benchmark of `RUNS` on it."""
+def test_the_broadest_partition_of_a_benchmark_is_studied() -> None:
     corpus = dict.fromkeys("abcxyzw123", "")
     partitions = {"narrow": lambda: {"q": {"a": 1}}, "broad": lambda: QRELS}
     collection = Collection("invented", "Invented", "0", dict.fromkeys(QUERIES, ""), corpus, (), partitions)
     details = {
-        "failed": dict(failed or {}),
-        "deep_runs": {name: RUNS[name] for name in per_query},
-        "runs": {name: {query: keys[:2] for query, keys in RUNS[name].items()} for name in per_query},
+        "failed": {"bad": ["r"]},
+        "deep_runs": {name: RUNS[name] for name in ("good", "bad")},
         "labels": {"narrow": {"q": {"a": 1}}, "broad": QRELS},
-        "per_query": {
-            name: {"narrow": {"mrr@4": {"q": 0.0, "r": None}}, "broad": {"mrr@4": values}}
-            for name, values in per_query.items()
-        },
     }
-    return collection, details
-
-
-def test_the_broadest_partition_of_a_benchmark_is_studied() -> None:
-    collection, details = _benchmark({"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.25, "r": None}}, {"bad": ["r"]})
     settings = BenchmarkSettings("sound", ("mrr@4",), k=4, seed=3).resolve(collection)
     found = study_broadest(collection, details, settings, seeds=5)
     assert (found["partition"], found["seeds"], found["seed"]) == ("broad", 5, 3)
     systems = found["fractions"][0]["metrics"]["mrr@4"]["systems"]
     assert {name: figures["mean"] for name, figures in systems.items()} == {"good": 1.0, "bad": 0.25}
-
-
-# Plans
-
-
-def _with_deviation(deviation: float, count: int) -> Floats:
-    values = np.array([0.0, 1.0] * (count // 2))
-    return np.asarray((values - 0.5) * deviation / values.std(ddof=1) + 0.5)
-
-
-@pytest.mark.parametrize(
-    ("half_width", "confidence", "n_queries"),
-    [
-        # Deviation 1/2. By the normal distribution 96.04 HS; t(97) = 1.98472 gives .10024, t(98) = 1.98447 .09973.
-        (0.1, 0.95, 99),
-        # By the normal distribution 15.4; t(16) = 2.11991 gives .25707, t(17) = 2.10982 gives .24864.
-        (0.25, 0.95, 18),
-        # t(1) = 6.31375 gives 2.232, t(2) = 2.91999 gives .8429, t(3) = 2.35336 gives .58834.
-        (0.6, 0.9, 4),
-        (3.0, 0.9, 2),
-    ],
-)
-def test_plan_by_hand(half_width: float, confidence: float, n_queries: int) -> None:
-    found = compute_sample_size(_with_deviation(0.5, 40), half_width, confidence=confidence, judged_per_query=130)
-    assert found.deviation == pytest.approx(0.5, abs=1e-12)
-    assert (found.n_queries, found.n_pairs) == (n_queries, n_queries * 130)
-
-
-def test_half_width_of_now_by_hand() -> None:
-    # t(39) at 97.5 % is 2.02269; times .5 / sqrt(40).
-    found = compute_sample_size(_with_deviation(0.5, 40), 0.1, judged_per_query=1)
-    assert found.n_now == 40
-    assert found.half_width_now == pytest.approx(2.02269 * 0.5 / math.sqrt(40), abs=1e-6)
-
-
-def test_the_interval_of_now_needs_the_queries_of_now() -> None:
-    for count in (4, 10, 46):
-        now = compute_sample_size(_with_deviation(0.3, count), 1.0, judged_per_query=1).half_width_now
-        assert compute_sample_size(_with_deviation(0.3, count), now, judged_per_query=1).n_queries == count
-        assert (
-            compute_sample_size(_with_deviation(0.3, count), now * (1 - 1e-6), judged_per_query=1).n_queries
-            == count + 1
-        )
-
-
-def test_pairs_of_a_pool_are_rounded_up() -> None:
-    assert (
-        compute_sample_size(_with_deviation(0.5, 40), 0.1, judged_per_query=12.5).n_pairs == 1_238
-    )  # 99 * 12.5 = 1237.5
-
-
-def test_missing_values_are_left_out_of_a_plan() -> None:
-    values = np.insert(_with_deviation(0.5, 40), [0, 7, 7], math.nan)
-    assert compute_sample_size(values, 0.1, judged_per_query=130) == compute_sample_size(
-        _with_deviation(0.5, 40), 0.1, judged_per_query=130
-    )
-
-
-def test_values_that_do_not_differ_need_two_queries() -> None:
-    found = compute_sample_size(np.full(9, 0.25), 0.01, judged_per_query=3)
-    assert (found.n_queries, found.n_pairs, found.half_width_now) == (2, 6, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("values", "half_width", "message"),
-    [
-        ([0.5, math.nan], 0.1, "1 HS have a score: a sample size needs scores of 2 or more HS"),
-        ([0.0, 1.0], 1e-6, f"needs more than {LARGEST} HS: give a wider one"),
-    ],
-)
-def test_a_plan_that_cannot_be_made_is_refused(values: list[float], half_width: float, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        compute_sample_size(np.array(values), half_width, judged_per_query=1)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_plan_gives_the_interval_that_was_asked_for() -> None:
-    # Reciprocal ranks, as a mixture: 0, 1, and something between. From a pilot as large as the population the plan is
-    # exact; 4000 samples of the planned size then have the half width on average, and cover the mean at about 95 %.
-    generator = np.random.default_rng(17)
-    ranks = generator.choice([0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0], size=200_000, p=[0.25, 0.1, 0.1, 0.1, 0.15, 0.3])
-    found = compute_sample_size(ranks, 0.08, judged_per_query=130)
-    assert 80 < found.n_queries < 120
-    samples = generator.choice(ranks, size=(4_000, found.n_queries))
-    widths = stats.t.ppf(0.975, found.n_queries - 1) * samples.std(axis=1, ddof=1) / math.sqrt(found.n_queries)
-    assert widths.mean() == pytest.approx(0.08, rel=0.02)
-    covered = np.abs(samples.mean(axis=1) - ranks.mean()) <= widths
-    assert abs(covered.mean() - 0.95) < 0.005 + 4 * math.sqrt(0.95 * 0.05 / 4_000)
-    # The bootstrap interval, which `fcconan bench` prints, is as wide, up to the t quantile's surplus.
-    low, high = percentile_interval(bootstrap_means(samples[:300], resamples=2_000, seed=0))
-    assert ((high - low) / 2).mean() == pytest.approx(0.08, rel=0.04)
-
-
-def test_pool_size_by_hand() -> None:
-    # First two of q: a b, x y, x y: 4 different; of r: a x, x a, x y: 3.
-    assert mean_pool_size(RUNS, QUERIES, 2) == 3.5
-    assert mean_pool_size({"one": {"q": ["a"]}}, QUERIES, 2) == 0.5
-    assert mean_pool_size(RUNS, [], 2) == 0.0
-
-
-def test_plan_of_a_benchmark_is_for_the_system_that_varies_most() -> None:
-    # Deviations: good 0, bad sqrt(.02) = .1414, none sqrt(.5) = .7071, all over two HS. For plus or minus .5 and
-    # .7071, n = 10: t(9) = 2.26216 gives .50583; n = 11: t(10) = 2.22814 gives .47504.
-    collection, details = _benchmark(
-        {"good": {"q": 1.0, "r": 1.0}, "bad": {"q": 0.2, "r": 0.4}, "none": {"q": 0.0, "r": 1.0}}
-    )
-    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
-    found = plan_judgements(collection, details, settings, half_width=0.5)
-    assert (found["partition"], found["half_width"], found["confidence"]) == ("broad", 0.5, 0.95)
-    assert found["judged_per_query"] == {"exhaustive": 10, "pooled": 3.5}
-    assert found["rows"] == [
-        {
-            "metric": "mrr@4",
-            "system": "none",
-            "deviation": pytest.approx(math.sqrt(0.5), abs=1e-9),
-            "n_now": 2,
-            "half_width_now": pytest.approx(12.7062047 * 0.5, abs=1e-6),  # t(1) times sqrt(.5) / sqrt(2)
-            "n_queries": 11,
-            "pairs_exhaustive": 110,
-            "pairs_pooled": 39,  # 38.5, rounded up
-        }
-    ]
-
-
-def test_the_system_that_varies_most_need_not_be_the_last() -> None:
-    collection, details = _benchmark({"good": {"q": 0.3, "r": 0.4}, "bad": {"q": 0.0, "r": 1.0}, "none": {"q": 0.2}})
-    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
-    assert [row["system"] for row in plan_judgements(collection, details, settings, half_width=0.5)["rows"]] == ["bad"]
-    # t(1) at 95 % is 6.31375. A metric without a plan does not end the list.
-    settings = BenchmarkSettings("sound", ("hit_rate@4", "mrr@4"), k=2, confidence=0.9).resolve(collection)
-    for parts in details["per_query"].values():
-        parts["broad"]["hit_rate@4"] = {"q": 1.0}
-    (row,) = plan_judgements(collection, details, settings, half_width=0.5)["rows"]
-    assert row["half_width_now"] == pytest.approx(6.31375 * 0.5, abs=1e-5)
-
-
-def test_a_metric_with_one_score_has_no_sample_size() -> None:
-    collection, details = _benchmark({"bad": {"q": 0.25, "r": None}})
-    settings = BenchmarkSettings("sound", ("mrr@4",), k=2).resolve(collection)
-    assert plan_judgements(collection, details, settings, half_width=0.5)["rows"] == []

@@ -14,10 +14,9 @@ import yaml
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import Dense, SentenceEncoder
 from fcconan.retrieval.factories import as_retriever
-from fcconan.retrieval.fusion import Fusion
+from fcconan.retrieval.label_systems import Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.propagation import PairPropagation
-from fcconan.retrieval.suites import Suite, SystemFactory, built_in_suite, load_suite
+from fcconan.retrieval.suites import SystemFactory, built_in_suite, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
 
@@ -135,8 +134,6 @@ def test_the_suite_lists_the_systems_of_the_paper_and_more() -> None:
         "rr50-2": "rerank",
     }
     assert kinds["bm25-fast"] == "bm25-fast"
-    assert kinds["pair-propagation"] == "pair-propagation"
-    assert "fusion" in kinds.values()
     assert all(system.title for system in suite.systems.values())
 
 
@@ -151,7 +148,7 @@ def test_the_suite_lists_the_systems_of_the_paper_and_more() -> None:
 )
 def test_rerankers_of_the_paper_read_what_its_table_says(name: str, first_stage: str, top: int) -> None:
     values = load_suite().systems[name].model_dump()
-    assert (values["first_stage"], values["top"], values["strategy"]) == (first_stage, top, "listwise")
+    assert (values["first_stage"], values["top"]) == (first_stage, top)
 
 
 def test_lexical_systems_of_the_suite_are_made_with_their_whole_configuration() -> None:
@@ -176,11 +173,10 @@ def test_what_is_configured_reaches_the_system(tmp_path: Path) -> None:
   weights: { kind: tfidf, fit_on: catalogue, options: { sublinear_tf: true } }
   okapi: { kind: bm25, k1: 1.2, b: 0.5, epsilon: 0, lowercase: true }
   quick: { kind: bm25-fast, method: atire, idf_method: robertson, tokens: white space, stopwords: [the, of] }
-  both: { kind: fusion, systems: [okapi, quick], method: sum, norm: max }
 """,
         TRAIN,
     )
-    luck, weights, okapi, quick, both = (made.make(name) for name in ("luck", "weights", "okapi", "quick", "both"))
+    luck, weights, okapi, quick = (made.make(name) for name in ("luck", "weights", "okapi", "quick"))
     assert isinstance(luck, Random)
     assert (luck.name, luck.seed, luck.seeds) == ("luck", 3, 7)
     assert isinstance(weights, TfIdf)
@@ -192,20 +188,14 @@ def test_what_is_configured_reaches_the_system(tmp_path: Path) -> None:
         quick.configuration
         == BM25Fast(method="atire", idf_method="robertson", tokens="white space", stopwords=["the", "of"]).configuration
     )
-    assert isinstance(both, Fusion)
-    assert [(part.name, type(part)) for part in both.systems] == [("okapi", BM25), ("quick", BM25Fast)]
-    assert (both.method, both.norm) == ("sum", "max")
 
 
 def test_systems_with_the_same_encoder_share_it() -> None:
     made = SystemFactory(load_suite(), TRAIN)
-    dense, ours, fused = made.make("sbert-minilm"), made.make("pair-propagation"), made.make("minilm+bm25")
+    dense, learned = made.make("sbert-minilm"), made.make("supervised")
     assert isinstance(dense, Dense)
-    assert isinstance(ours, PairPropagation)
-    assert isinstance(fused, Fusion)
-    first = fused.systems[0]
-    assert isinstance(first, Dense)
-    assert dense.encoder is ours.encoder is first.encoder
+    assert isinstance(learned, Supervised)
+    assert dense.encoder is learned.encoder
     other = made.make("sbert-mpnet")
     assert isinstance(other, Dense)
     assert other.encoder is not dense.encoder
@@ -251,9 +241,7 @@ def test_a_client_is_made_once_for_each_model_and_only_if_it_is_needed() -> None
         ("  a: { kind: tfidf, fit_on: test }", "systems.a.fit_on: Input should be 'training' or 'catalogue'"),
         ("  a: { kind: dense }", "systems.a.encoder: Field required"),
         ("  a: { kind: dense, encoder: { modle: x } }", "systems.a.encoder.model: Field required"),
-        ("  a: { kind: fusion, systems: [b] }", "systems.a.systems: List should have at least 2 items"),
         ("  a: { kind: bm25-fast, method: bm11 }", "systems.a.method: Input should be 'lucene', "),
-        ("  a: { kind: rerank, first_stage: b, strategy: guess }", "systems.a.strategy: Input should be "),
     ],
 )
 def test_what_is_wrong_with_a_suite_is_named_with_its_place(tmp_path: Path, systems: str, where: str) -> None:
@@ -294,59 +282,24 @@ def test_an_unknown_system_comes_with_the_nearest_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("systems", "name", "part"),
     [
-        ("  a: { kind: fusion, systems: [a, b] }\n  b: { kind: bm25 }", "a", "a"),
-        (
-            "  a: { kind: fusion, systems: [b, c] }\n  b: { kind: fusion, systems: [c, a] }\n  c: { kind: bm25 }",
-            "a",
-            "b",
-        ),
-        (
-            "  a: { kind: fusion, systems: [d, b] }\n  b: { kind: fusion, systems: [d, c] }\n"
-            "  c: { kind: fusion, systems: [d, b] }\n  d: { kind: bm25 }",
-            "b",
-            "c",
-        ),
         ("  a: { kind: rerank, first_stage: a }", "a", "a"),
         ("  a: { kind: rerank, first_stage: b }\n  b: { kind: rerank, first_stage: a }", "a", "b"),
         (
-            "  a: { kind: rerank, first_stage: b }\n  b: { kind: fusion, systems: [c, a] }\n  c: { kind: bm25 }",
-            "a",
+            "  a: { kind: rerank, first_stage: b }\n  b: { kind: rerank, first_stage: c }\n"
+            "  c: { kind: rerank, first_stage: b }",
             "b",
+            "c",
         ),
     ],
 )
 def test_a_system_is_not_made_of_itself(tmp_path: Path, systems: str, name: str, part: str) -> None:
     made = maker(tmp_path, systems)
-    assert complaint(made.make, name) == (f"system {name!r} contains itself through {part!r}: correct the suite")
+    assert complaint(made.make, "a") == (f"system {name!r} contains itself through {part!r}: correct the suite")
 
 
-def test_a_circle_further_down_is_found_and_shared_parts_are_none(tmp_path: Path) -> None:
-    made = maker(
-        tmp_path,
-        """
-  top: { kind: fusion, systems: [one, word] }
-  one: { kind: fusion, systems: [word, two] }
-  two: { kind: fusion, systems: [word, one] }
-  word: { kind: bm25 }
-  diamond: { kind: fusion, systems: [left, right] }
-  left: { kind: fusion, systems: [word, again] }
-  right: { kind: fusion, systems: [word, again] }
-  again: { kind: bm25, k1: 1.2 }
-""",
-    )
-    assert complaint(made.make, "top") == "system 'one' contains itself through 'two': correct the suite"
-    whole = made.make("diamond")
-    assert isinstance(whole, Fusion)
-    assert [part.name for part in whole.systems] == ["left", "right"]
-
-
-def test_an_unknown_part_of_a_fusion_is_bad_input(tmp_path: Path) -> None:
-    made = maker(tmp_path, "  a: { kind: fusion, systems: [bm25, bm26] }\n  bm25: { kind: bm25 }")
+def test_an_unknown_first_stage_is_bad_input(tmp_path: Path) -> None:
+    made = maker(tmp_path, "  a: { kind: rerank, first_stage: bm26 }\n  bm25: { kind: bm25 }")
     assert complaint(made.make, "a").startswith("unknown system 'bm26': did you mean 'bm25'? ")
-    systems = "  b: { kind: bm25 }\n  c: { kind: tfidf }"
-    for wrong in ("method: guess", "norm: guess", "systems: [b]"):
-        text = f"  a: {{ kind: fusion, systems: [b, c], {wrong} }}\n{systems}".replace("[b, c], systems: [b]", "[b]")
-        assert f": systems.a.{wrong.partition(':')[0]}: " in complaint(maker, tmp_path, text)
 
 
 @pytest.mark.parametrize(
@@ -480,11 +433,3 @@ def test_systems_that_need_an_endpoint() -> None:
     needs = {name for name in suite.systems if suite.needs_endpoint(name)}
     assert needs == {"text-embedding-3-large", "gpt-4o", "rr25-1", "rr50-1", "rr25-2", "rr50-2"}
     assert not suite.needs_endpoint("mine:Shortest")
-    data = suite.model_dump() | {"name": "own"}
-    data["systems"] |= {
-        "outer": {"kind": "fusion", "systems": ["bm25", "inner"]},
-        "inner": {"kind": "fusion", "systems": ["tfidf", "text-embedding-3-large"]},
-    }
-    own = Suite.model_validate(data)
-    assert own.parts("outer") == {"bm25", "inner", "tfidf", "text-embedding-3-large"}
-    assert own.needs_endpoint("outer")

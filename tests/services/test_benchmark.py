@@ -185,8 +185,8 @@ def suite(tmp_path: Path) -> Path:
     path = tmp_path / "suite.yaml"
     systems = {
         "bm25": {"kind": "bm25", "k1": 0.9},
-        "mine": {"kind": "fusion", "systems": ["bm25", "tfidf"]},
-        "paid": {"kind": "fusion", "systems": ["bm25", "gpt-4o"]},
+        "mine": {"kind": "bm25", "lowercase": True},
+        "paid": {"kind": "zero-shot"},
     }
     path.write_text(yaml.safe_dump({"name": "own", "primary": "mrr@10@gold", "systems": systems}))
     return path

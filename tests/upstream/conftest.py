@@ -46,23 +46,15 @@ PUBLISHED = ("random", "tfidf", "bm25", "sbert-minilm")  # of Table 4, those tha
 
 @pytest.fixture
 def table_4_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """FC-CONAN under the paper's protocol, with the systems of its Table 4."""
-    return _paper_run(release, tmp_path_factory, "bench-table-4", PUBLISHED)
+    """FC-CONAN under the paper's protocol, with the systems of its Table 4.
 
-
-@pytest.fixture
-def paper_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with our own system, which encodes all training pairs: for tests marked `long`."""
-    return _paper_run(release, tmp_path_factory, "bench-paper", (*PUBLISHED, "pair-propagation"))
-
-
-def _paper_run(release: Release, tmp_path_factory: pytest.TempPathFactory, name: str, systems: tuple[str, ...]) -> Path:
-    """Runs it once in a test session; returns a folder with `result.json`, and `report/` with rankings."""
+    Runs once in a test session; returns a folder with `result.json`, and `report/` with rankings.
+    """
     built = release("fc-conan")
-    with shared_folder(tmp_path_factory, name) as folder:
+    with shared_folder(tmp_path_factory, "bench-table-4") as folder:
         if not (folder / "result.json").exists():
             done = run_here(
-                "bench", built, "--protocol", "paper", *(part for system in systems for part in ("--system", system)),
+                "bench", built, "--protocol", "paper", *(part for system in PUBLISHED for part in ("--system", system)),
                 "--json", folder / "result.json", "--report-folder", folder / "report",
                 "--no-cache", "--resamples", "200",
             )  # fmt: skip

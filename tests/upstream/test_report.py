@@ -13,10 +13,10 @@ pytestmark = [pytest.mark.upstream, pytest.mark.long, needs_chromium]  # tests/r
 
 
 def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(
-    paper_run: Path, release: Release, tmp_path: Path
+    table_4_run: Path, release: Release, tmp_path: Path
 ) -> None:
     site = tmp_path / "site"
-    done = run_here("report", paper_run / "report", release("fc-conan"), "--out", site)
+    done = run_here("report", table_4_run / "report", release("fc-conan"), "--out", site)
     assert done.returncode == 0, done.stderr
     with launched() as browser:
         for theme in ("light", "dark"):
@@ -26,7 +26,7 @@ def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(
         with visit(browser, site / "retrieval.html") as page:
             table = page.locator("div.table table").first
             names = table.locator("tbody tr:not(.grey) th")
-            ranked = ["pair-propagation", "sbert-minilm", "tfidf", "bm25", "random"]
+            ranked = ["sbert-minilm", "tfidf", "bm25", "random"]
             expect(names).to_have_text(ranked)
             grey = table.locator("tbody tr.grey th").all_text_contents()
             published = [name for name in grey if name.endswith(" (published)")]
@@ -49,11 +49,13 @@ def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(
             assert not (first.text_content() or "cn-").startswith("cn-")
 
 
-def test_without_texts_no_text_of_the_release_is_in_the_site(paper_run: Path, release: Release, tmp_path: Path) -> None:
+def test_without_texts_no_text_of_the_release_is_in_the_site(
+    table_4_run: Path, release: Release, tmp_path: Path
+) -> None:
     import pyarrow.parquet as pq
 
     built, site = release("fc-conan"), tmp_path / "site"
-    done = run_here("report", paper_run / "report", built, "--out", site, "--no-texts")
+    done = run_here("report", table_4_run / "report", built, "--out", site, "--no-texts")
     assert done.returncode == 0, done.stderr
     held = b"".join(path.read_bytes() for path in site.rglob("*") if path.is_file()).decode()
     corpus, queries = (

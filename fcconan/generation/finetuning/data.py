@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcconan.data import SUFFIXES, LeakageIndex, make_hs_id, simplify_text
+from fcconan.data import SUFFIXES, LeakageIndex, connected_groups, make_hs_id, simplify_text
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import EncodedPair
 from fcconan.generation.items import Item, PromptContext
@@ -24,7 +24,6 @@ from fcconan.generation.training_pool import (
     load_training_pairs,
 )
 from fcconan.models import one_line
-from fcconan.retrieval import TrainingPair, group_pairs
 
 NOT_APPROPRIATE, DUPLICATE, IN_EVALUATION, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
@@ -166,11 +165,10 @@ def divide(examples: Sequence[Pair], share: float, *, seed: int) -> TrainingSpli
     if not 0 < share < 1:
         raise InputError(f"a share of {share} for validation: give a number above 0 and below 1")
     leakage = _leakage(examples)
-    named = [
-        TrainingPair(str(group), simplify_text(each.counter_narrative))
+    groups = connected_groups(
+        (("hs", str(group)), ("cn", simplify_text(each.counter_narrative)))
         for group, each in zip(leakage.groups, examples, strict=True)
-    ]
-    groups = group_pairs(named)
+    )
     sizes = np.bincount(groups)
     if len(sizes) < 2:
         raise InputError(

@@ -28,7 +28,6 @@ from fcconan.generation.finetuning.model import (
 )
 from fcconan.generation.finetuning.settings import FinetuningSettings
 from fcconan.models import one_line, quiet_training
-from fcconan.retrieval import last_whole_checkpoint
 
 RESULT = "result.json"
 DIVERGED = "diverged"
@@ -218,6 +217,27 @@ class _Epoch:
             "seconds": round(time.monotonic() - self._since, 3),
             "peak_bytes": peak_bytes(device),
         }
+
+
+def last_whole_checkpoint(folder: Path) -> Path | None:
+    """Returns the newest complete checkpoint of a Trainer, and removes incomplete ones.
+
+    A checkpoint is complete if it has the state of the Trainer, which is written last.
+
+    Args:
+        folder: Folder of the checkpoints.
+
+    Returns:
+        Path of the checkpoint; None if there is none.
+    """
+    complete = []
+    for path in folder.glob("checkpoint-*"):
+        try:
+            json.loads((path / "trainer_state.json").read_text("utf-8"))
+            complete.append(path)
+        except (OSError, ValueError):
+            shutil.rmtree(path)
+    return max(complete, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
 
 def _train(
