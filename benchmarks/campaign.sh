@@ -49,10 +49,6 @@ annotate new --task appropriateness --corpus "$conan" --language en --encoder tf
     --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
 annotate raters --add-annotators 9 --add-validators 4
 
-# Expected cost and quality of the plan.
-annotate simulate --estimate --annotator-model "$work/annotators.yaml" --team-size 9 --overlap-plan 2=0 --overlap-plan 2=0.2,3=0.05 --overlap-plan 3=1 \
-    --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
-
 annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
 annotate simulate --out "$work/main" --annotator-model "$work/annotators.yaml" --positive-rate 0.17
 annotate import "$work"/main/*.csv

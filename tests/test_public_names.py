@@ -53,7 +53,6 @@ WRITTEN = {
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
     "annotation/adjudication.py": ["count_outcomes"],
-    "annotation/simulation/forecast.py": ["simulate_campaigns", "_labels", "_grades", "_summed"],
     "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],

@@ -112,18 +112,13 @@ from .sampling.lists import (
 )
 from .simulation.forecast import (
     Pace as Pace,
-    Panel as Panel,
     estimate_effort as estimate_effort,
     measured_pace as measured_pace,
-    simulate_campaigns as simulate_campaigns,
-    simulated_pace as simulated_pace,
 )
 from .simulation.raters import (
     AnnotatorModel as AnnotatorModel,
     AnnotatorModels as AnnotatorModels,
     annotator_models as annotator_models,
-    check_names as check_names,
-    known_raters as known_raters,
     read_annotator_models as read_annotator_models,
 )
 from .simulation.sheets import (

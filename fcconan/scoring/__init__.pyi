@@ -2,7 +2,6 @@ from .agreement import (
     AGREEMENT_COEFFICIENTS as AGREEMENT_COEFFICIENTS,
     LARGEST_DOMAIN as LARGEST_DOMAIN,
     agreement_signature as agreement_signature,
-    alpha_of_counts as alpha_of_counts,
     cohen_kappa as cohen_kappa,
     has_pair_intervals as has_pair_intervals,
     krippendorff_alpha as krippendorff_alpha,

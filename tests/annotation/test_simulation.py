@@ -1,4 +1,4 @@
-"""Simulated raters: exact shares, sheets that import, one truth for all rounds, and plans."""
+"""Simulated raters: exact shares, sheets that import, and one truth for all rounds."""
 
 import json
 from pathlib import Path
@@ -9,23 +9,18 @@ import pytest
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _team, simulate_campaigns, simulated_pace
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
 from fcconan.annotation.simulation.raters import (
     AnnotatorModel,
-    AnnotatorModels,
     annotator_models,
     grades,
-    known_raters,
     label_shares,
     read_annotator_models,
     verdict_shares,
 )
 from fcconan.annotation.simulation.sheets import GroundTruth, read_ground_truth, sample_ground_truth, simulate_answers
-from fcconan.building.tiers import TIER_RULES
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
-from fcconan.scoring.agreement import measure_agreement
 from fcconan.services.simulation import SimulateOptions, simulate
 from tests.annotation.answered import NO, SURE, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli
@@ -254,209 +249,10 @@ def test_truth_of_comparisons_from_strengths_of_replies(tmp_path: Path) -> None:
     assert found.strengths == {"re-1a": 0.5, "re-1b": -1.0, "re-2a": 1.0, "re-2b": 1.0}
 
 
-# Plans.
-
-
-def panel(*annotators: AnnotatorModel, validator: AnnotatorModel | None = None, **options: Any) -> Panel:
-    staff = [validator or AnnotatorModel(accuracy=1.0)]
-    settings = {"n_validators": 2, "positive_rate": 0.2, "rule": TIER_RULES["released"], **options}
-    return Panel(annotators, staff, **settings)
-
-
-def test_a_plan_of_faultless_raters_by_hand(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 20, 1)
-    found = simulate_campaigns(
-        campaign, panel(AnnotatorModel(accuracy=1.0)), 3, {2: 0.2, 3: 0.1}, Pace(36.0), 10.0, repetitions=3, seed=0
-    )
-    means = {name: row["mean"] for name, row in found.items()}
-    # 14 units by one rater, 4 by two, 2 by three; 20 validations; 48 units of 36 seconds; 0.48 hours.
-    assert (means["judgements"], means["validations"]) == (28, 20)
-    assert (means["hours"], means["pay"]) == (pytest.approx(0.48), pytest.approx(4.8))
-    assert (means["discarded"], means["size all"]) == (0, 20)
-    assert [means[f"size {tier}"] for tier in ("diamond", "gold", "silver", "bronze")] == [6, 6, 20, 20]
-    assert [means[f"error {tier}"] for tier in ("diamond", "gold", "silver", "bronze", "all")] == [0] * 5
-    assert found["judgements"] == {"mean": 28.0, "low": 28.0, "high": 28.0, "n_undefined": 0}
-
-
-def test_the_error_of_single_votes_and_of_tiers_is_what_it_has_to_be(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 400, 1)
-    found = simulate_campaigns(
-        campaign,
-        panel(AnnotatorModel(accuracy=0.9), validator=AnnotatorModel(accuracy=0.8)),
-        3,
-        {},
-        Pace(None),
-        repetitions=40,
-        seed=0,
-    )
-    # One vote, wrong with 0.1; valid with 0.9 * 0.8 + 0.1 * 0.2 = 0.74, and then wrong with 0.02 / 0.74.
-    assert found["error bronze"]["mean"] == pytest.approx(0.1, abs=0.006)
-    assert found["size silver"]["mean"] == pytest.approx(296, abs=5)
-    assert found["error silver"]["mean"] == pytest.approx(0.02 / 0.74, abs=0.006)
-    # 95 % of campaigns: 400 votes, standard deviation 0.015.
-    assert found["error bronze"]["low"] == pytest.approx(0.1 - 1.96 * 0.015, abs=0.012)
-    assert found["error bronze"]["high"] == pytest.approx(0.1 + 1.96 * 0.015, abs=0.012)
-    assert found["hours"]["mean"] is found["kappa"]["mean"] is found["error diamond"]["mean"] is None
-    assert found["kappa"]["n_undefined"] == 40
-
-
-def test_expected_kappa_is_the_one_of_the_model(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 500, 1)
-    half = panel(AnnotatorModel(accuracy=0.9), positive_rate=0.5, n_validators=0)
-    found = simulate_campaigns(campaign, half, 2, {2: 1.0}, Pace(1.0), repetitions=20, seed=0)
-    # Equal with 0.9² + 0.1² = 0.82, by chance with 0.5: (0.82 - 0.5) / 0.5.
-    assert found["kappa"]["mean"] == pytest.approx(0.64, abs=0.02)
-    assert found["alpha"]["mean"] == pytest.approx(0.64, abs=0.02)
-    # Two who contradict each other decide nothing: 0.18 of the units; both wrong: 0.01 of 0.82.
-    assert found["discarded"]["mean"] == pytest.approx(90, abs=4)
-    assert found["error all"]["mean"] == pytest.approx(0.01 / 0.82, abs=0.004)
-    assert found["validations"]["mean"] == found["size silver"]["mean"] == 0  # nobody validates
-
-
-def test_kappa_in_plans_is_that_of_the_score(tmp_path: Path) -> None:
-    generator = np.random.default_rng(5)
-    values = generator.integers(3, size=(4, 30)).astype(float)
-    values[generator.random(values.shape) < 0.3] = np.nan
-    rows = np.array([(unit, rater) for unit in range(30) for rater in range(4)])
-    given = values[rows[:, 1], rows[:, 0]]
-    votes = np.where(np.isnan(given), -1, given).astype(np.int64)
-    theirs = measure_agreement(values, [0, 1, 2], coefficients=["cohen"], resamples=0)[0]
-    assert theirs["level"] == "overall"
-    assert _kappa(votes, rows, 30, 4, 3) == pytest.approx(theirs["value"])
-
-
-def test_plans_of_other_units(tmp_path: Path) -> None:
-    replies = asked(tmp_path / "r", 60, 1, kind="reply")
-    quiet = panel(AnnotatorModel(noise=0.0), rule=None)
-    found = simulate_campaigns(replies, quiet, 3, {2: 0.5}, Pace(1.0), repetitions=3, seed=0)
-    # Rounding alone: even over half a grade to both sides, so a third of a quarter, squared.
-    assert found["error"]["mean"] == pytest.approx((1 / 12) ** 0.5, abs=0.03)
-    assert found["alpha"]["mean"] == pytest.approx(1.0)
-    duels = asked(tmp_path / "d", 60, 1, kind="comparison")
-    sharp = panel(AnnotatorModel(sharpness=1e6, ties=0.0), rule=None, n_validators=0)
-    found = simulate_campaigns(duels, sharp, 3, {3: 1.0}, Pace(1.0), repetitions=3, seed=0)
-    assert (found["error all"]["mean"], found["kappa"]["mean"], found["judgements"]["mean"]) == (0, 1, 180)
-
-
-def test_a_team_has_everybody_once_before_anybody_twice() -> None:
-    described = [AnnotatorModel(accuracy=each / 10) for each in (5, 6, 7)]
-    drawn = [[each.accuracy for each in _team(described, 5, np.random.default_rng(seed))] for seed in range(40)]
-    twice = [{accuracy for accuracy in team if team.count(accuracy) == 2} for team in drawn]
-    assert all(len(team) == 5 and len(set(team)) == 3 for team in drawn)
-    assert set.union(*twice) == {0.5, 0.6, 0.7}
-    assert len({tuple(team) for team in drawn}) > 10
-
-
-def test_the_command_plans_with_the_raters_of_the_campaign(tmp_path: Path, run_cli: RunCli) -> None:
-    asked(tmp_path / "c", 40, 4)
-    # One of four is always wrong, the others never: of single votes a quarter is wrong in every team of four.
-    (tmp_path / "a.yaml").write_text("default: {accuracy: 1.0}\nraters: {rater-2: {accuracy: 0.0}}\n")
-    arguments = (
-        "--estimate",
-        "--team-size",
-        4,
-        "--overlap-plan",
-        "2=0",
-        "--repetitions",
-        3,
-        "--annotator-model",
-        tmp_path / "a.yaml",
-    )
-    run = run_cli("annotate", "simulate", tmp_path / "c", *arguments, "--json", tmp_path / "p.json")
-    assert (run.returncode, run.stderr) == (0, "")
-    (design,) = json.loads((tmp_path / "p.json").read_text())["designs"]
-    assert design["measures"]["error bronze"] == {"mean": 0.25, "low": 0.25, "high": 0.25, "n_undefined": 0}
-
-
-NAMED = "default: {accuracy: 1.0}\nvalidators: {accuracy: 1.0}\nraters: {annotator-3: {accuracy: 0.0}}\n"
-
-
-def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_default(
-    tmp_path: Path, run_cli: RunCli
-) -> None:
-    campaign = campaign_of(tmp_path / "c", pair_units(40), {})
-    (tmp_path / "a.yaml").write_text(NAMED)
-    arguments = [
-        *(
-            "annotate",
-            "simulate",
-            tmp_path / "c",
-            "--annotator-model",
-            tmp_path / "a.yaml",
-            "--estimate",
-            "--team-size",
-            4,
-        ),
-        *("--team-size", 1, "--overlap-plan", "2=0", "--repetitions", 2, "--json", tmp_path / "p.json"),
-    ]
-    run = run_cli(*arguments)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout[run.stdout.index("4 validators:") :].startswith(
-        "4 validators: 4 as in `validators`.\n4 annotators: annotator-3, 3 as in `default`.\n1 annotator: annot"
-    )
-    designs = json.loads((tmp_path / "p.json").read_text())["designs"]
-    assert [each["measures"]["error bronze"]["mean"] for each in designs] == [0.25, 1.0]
-    # Who is described and does not come is noticed as soon as anybody has joined, as it is without --estimate.
-    campaign.write("raters.jsonl", [Rater("annotator-1"), Rater("annotator-2"), Rater("gone", state="left")])
-    run = run_cli(*arguments)
-    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
-    assert "annotator-3 is not a rater of" in run.stderr
-
-
-def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
-    campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
-    described = AnnotatorModels(raters={"validator-2": AnnotatorModel(), "annotator-1": AnnotatorModel()})
-    with pytest.raises(InputError, match="annotator-1 is not a rater"):
-        known_raters(campaign, described, "annotator")
-    assert known_raters(campaign, AnnotatorModels(), "annotator") == []
-    assert known_raters(campaign, AnnotatorModels(), "validator") == ["validator-1"]
-    (campaign.folder / "raters.jsonl").unlink()
-    assert known_raters(campaign, described, "annotator") == ["annotator-1"]
-    assert known_raters(campaign, described, "validator") == ["validator-2"]
-
-
-def test_the_pace_of_simulated_raters_is_the_mean_of_a_lognormal_time() -> None:
-    pace = simulated_pace(panel(AnnotatorModel(seconds=20.0), AnnotatorModel(seconds=40.0)))
-    assert pace.seconds == pytest.approx(30 * np.exp(0.125))
-    assert simulated_pace(panel(AnnotatorModel(seconds=None))).seconds is None
-
-
-def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:
-    asked(tmp_path / "c", 12, 1)
-    arguments = [
-        "annotate",
-        "simulate",
-        tmp_path / "c",
-        "--estimate",
-        "--team-size",
-        3,
-        "--team-size",
-        4,
-        "--overlap-plan",
-        "2=0.5,3=0.25",
-    ]
-    arguments += ["--repetitions", 5, "--accuracy", 0.8, "--bias", f"{YES}=0.1", "--pay-per-hour", 12]
-    for name in ("one", "two"):
-        run = run_cli(*arguments, "--json", tmp_path / f"{name}.json")
-        assert (run.returncode, run.stderr) == (0, "")
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    assert "size diamond" in run.stdout
-    result = json.loads((tmp_path / "one.json").read_text())
-    # 3 by one, 6 by two, 3 by three.
-    assert [(row["raters"], row["measures"]["judgements"]["mean"]) for row in result["designs"]] == [(3, 24), (4, 24)]
-    assert not (tmp_path / "c" / "plan").exists()
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give --out FOLDER"),
-        (["--estimate", "--out", "x"], "give --out FOLDER"),
-        (["--out", "x", "--team-size", 3], "--team-size: only for --estimate; leave it out"),
-        (["--estimate", "--overlap-plan", "2=0.5,3=0.7"], "give shares from 0"),
-        (["--estimate", "--overlap-plan", "much"], "expected shares such as"),
-        (["--estimate", "--team-size", 2, "--overlap-plan", "0:0.5"], "--team-size 2 cannot judge units by 3"),
-        (["--estimate", "--positive-rate", 1.5], "Invalid value for '--positive-rate'"),
+        ([], "Missing option '--out'"),
         (["--out", "x", "--positive-rate", -1], "Invalid value for '--positive-rate'"),
         (["--out", "x", "--round", "second"], "no round 'second'"),
         (["--out", "x", "--bias", "appropriate"], "expected LABEL=SHARE|ASPECT=SHIFT"),
@@ -480,9 +276,3 @@ def test_options_describe_all_raters_over_the_file(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 20, 2)
     options = SimulateOptions(annotator_model=path, accuracy=1.0)
     assert simulate(campaign.folder, tmp_path / "out", options).to_frame()["right"].tolist() == [1.0, 1.0]
-    for content, name in (("default: {accuracy: 0.9}\n", "default"), ("validators: {accuracy: 0.9}\n", "validators")):
-        path.write_text(content)
-        estimate = SimulateOptions(
-            annotator_model=path, estimate=True, team_size=(3,), overlap_plan=("2=0.5",), repetitions=1
-        )
-        assert f"4 validators: 4 as in `{name}`." in simulate(campaign.folder, options=estimate).notes

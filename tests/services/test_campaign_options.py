@@ -28,7 +28,6 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (RaterQualityOptions, "tolerance", (math.nan, math.inf, -1.0)),
     (RaterQualityOptions, "min_seconds", (math.nan, math.inf, -1.0, 0.0)),
     (SimulateOptions, "positive_rate", (-0.1, 1.1, math.nan)),
-    (SimulateOptions, "repetitions", (0,)),
 ]
 
 

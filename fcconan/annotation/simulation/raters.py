@@ -121,26 +121,11 @@ def annotator_models(campaign: Campaign, described: AnnotatorModels) -> dict[str
         raise InputError(f"{min(unknown)} is not a rater of {campaign.folder}: remove it, or add the rater")
     found = {name: described.of(name, rater.role) for name, rater in there.items()}
     for name, behaviour in found.items():
-        check_names(campaign.task, name, behaviour)
+        _check_names(campaign.task, name, behaviour)
     return found
 
 
-def known_raters(campaign: Campaign, described: AnnotatorModels, role: Role) -> list[str]:
-    """Returns the known raters of a role: those who joined and have not left; before any rater joined, those in the
-    file.
-
-    In a file, names such as `validator-1`, as `fcconan annotate raters` gives them, are validators.
-
-    Raises:
-        InputError: Raters have joined, and the file describes an unknown one.
-    """
-    if there := campaign.raters():
-        annotator_models(campaign, described)
-        return [name for name, each in there.items() if each.role == role and each.state in ("active", "invited")]
-    return [name for name in described.raters if name.startswith("validator-") == (role == "validator")]
-
-
-def check_names(task: Task, rater: str, behaviour: AnnotatorModel) -> None:
+def _check_names(task: Task, rater: str, behaviour: AnnotatorModel) -> None:
     """Checks that a model has labels or aspects of the task, and valid shares.
 
     Raises:
