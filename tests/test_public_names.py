@@ -44,7 +44,6 @@ WRITTEN = {
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
     "fcconan.annotation.assignment.assignments": ["Balance"],
-    "fcconan.annotation.simulation.forecast": ["Pace"],
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
     "fcconan.annotation.progress": ["Share"],

@@ -110,11 +110,6 @@ from .sampling.lists import (
     read_list as read_list,
     reply_units as reply_units,
 )
-from .simulation.forecast import (
-    Pace as Pace,
-    estimate_effort as estimate_effort,
-    measured_pace as measured_pace,
-)
 from .simulation.raters import (
     AnnotatorModel as AnnotatorModel,
     AnnotatorModels as AnnotatorModels,

@@ -80,17 +80,6 @@ class GoldQuestions(Configuration):
     )
 
 
-class EffortOptions(Configuration):
-    """Time per unit, and hourly pay."""
-
-    seconds_per_unit: float | None = option(
-        None, help="Time per unit for estimates; default: as measured or simulated.", rare=True, metavar="SECONDS", ge=0
-    )
-    pay_per_hour: float | None = option(
-        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0
-    )
-
-
 @dataclass(frozen=True, repr=False)
 class CampaignResult(Result):
     """The result of a step of a campaign.

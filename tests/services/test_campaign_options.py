@@ -19,8 +19,6 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (AdjudicateOptions, "min_probability", (-0.1, 1.1, math.nan)),
     (ValidateOptions, "overlap", ({2: 1.5}, {3: 0.1})),
     (AssignOptions, "overlap", ({2: 1.5}, {2: math.nan}, {4: 0.1})),
-    (AssignOptions, "seconds_per_unit", (-3.0, math.inf)),
-    (AssignOptions, "pay_per_hour", (-1.0, math.nan)),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
     (AssignOptions, "tolerance", (-1.0, math.inf)),
     (RaterQualityOptions, "significance", (math.nan, 0.0, 1.0, 2.0)),
