@@ -9,12 +9,6 @@ from .active_learning.queue import (
     make_batch as make_batch,
     queue_summary as queue_summary,
 )
-from .active_learning.reply_selection import (
-    ReplyQueue as ReplyQueue,
-    select_replies as select_replies,
-    selection_summary as selection_summary,
-    stored_probabilities as stored_probabilities,
-)
 from .adjudication import (
     Outcome as Outcome,
     adjudicate as adjudicate,
