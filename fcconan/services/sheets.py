@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class SheetOptions(Configuration):
     """Options of `export_sheets`: format, round and raters."""
 
-    tool: Literal["csv", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
+    tool: Literal["csv", "label-studio"] = option("csv", help="Format of the sheets.")
     round: str = option("main", help="Round of the campaign.", metavar="NAME")
     rater: tuple[str, ...] = option((), help="Only the sheet of this rater.", metavar="NAME")
     suggestions: Path | None = file_option("Votes, ratings or comparisons to show as suggestions.")
@@ -119,7 +119,7 @@ def import_answers(
     files: Annotated[
         Sequence[Path | str],
         argument(
-            "Files that raters returned: CSV, Label Studio's JSON, Argilla's records.",
+            "Files that raters returned: CSV, or Label Studio's JSON.",
             many=True,
             path=True,
             role="read",

@@ -229,8 +229,8 @@ def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> 
         ("a.json", '[{"data": ', "not JSON"),
         ("a.json", rows.replace('"comment": ""', r'"comment": "\ud83d"', 1), "not JSON .*surrogates not allowed"),
         ("a.json", rows.replace('"label"', '"label": "appropriate", "label"', 1), "not JSON .*a key twice"),
-        ("a.json", rows, "record 1: label has no status: export JSON, not JSON-MIN"),
-        ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
+        ("a.json", rows, r"task 1: no `data` or `annotations`: export the project as JSON \(not JSON-MIN\)"),
+        ("a.json", '{"data": 1}', "expected a JSON list of tasks"),
     ):
         with pytest.raises(InputError, match=message):
             read(unchanged, tmp_path / name, content)

@@ -32,7 +32,7 @@ def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dic
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
-        name: Name of the rater's file or folder.
+        name: Name of the rater's file.
         items: Items of the rater.
     """
     return {name: as_csv(sheet(handout, items))}

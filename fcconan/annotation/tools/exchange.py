@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign
-from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
+from fcconan.annotation.tools import csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
 from fcconan.annotation.tools.task_view import OTHER_WAY, Item, questions, turned
 from fcconan.annotation.votes import answer_in, unit_named
@@ -81,7 +81,7 @@ def suggest(items: list[Item], suggestions: Suggestions) -> Iterator[Item]:
         )
 
 
-_FILES = {"csv": csv_sheets.files, "label-studio": label_studio.files, "argilla": argilla.files}
+_FILES = {"csv": csv_sheets.files, "label-studio": label_studio.files}
 TOOLS = tuple(_FILES)
 
 
@@ -164,7 +164,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     """Reads a returned file of any tool.
 
     Args:
-        path: CSV, Label Studio's JSON export, or Argilla's records as JSON.
+        path: CSV, or Label Studio's JSON export.
         campaign: The campaign.
 
     Raises:
@@ -180,11 +180,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     if suffix in (".csv", ".tsv", ".txt"):
         tool, units = "csv", csv_sheets.read(path, text, campaign)
     elif suffix == ".json":
-        rows = json_list(path, text)
-        if any("data" in row for row in rows[:1]):
-            tool, units = "label-studio", label_studio.read(path, rows)
-        else:
-            tool, units = "argilla", argilla.read(path, rows, campaign)
+        tool, units = "label-studio", label_studio.read(path, json_list(path, text))
     else:
         raise InputError(f"{path} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
     return GivenFile(path, hashlib.sha256(content).hexdigest(), tool, units)

@@ -23,7 +23,7 @@ def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dic
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
-        name: Name of the rater's file or folder.
+        name: Name of the rater's file.
         items: Items of the rater.
     """
     return {
@@ -130,7 +130,7 @@ def read(path: Path, exported: list[Row]) -> list[Given]:
         listed = isinstance(annotations, list) and all(isinstance(one, dict) for one in annotations)
         if not isinstance(data, dict) or not isinstance(annotations, list) or not listed:
             raise InputError(f"{path}, {where}: no `data` or `annotations`: export the project as JSON (not JSON-MIN)")
-        ids = ids_in(f"{path}, {where}", data, IDS, "data")
+        ids = ids_in(f"{path}, {where}", data, IDS)
         texts = {name: as_text(data[name]) for name in TEXTS if name in data}
         given = [
             _annotation(path, f"{where}, annotation {one.get('id', number)}", one, ids, texts)

@@ -28,7 +28,7 @@ TITLES = {
     "reply_b": "Reply B",
     SHOWN: "For your information",
 }
-ENDS = {"csv": ".csv", "label-studio": ".json", "argilla": ""}  # suffix of a rater's file, by tool
+ENDS = {"csv": ".csv", "label-studio": ".json"}  # suffix of a rater's file, by tool
 VERDICT = "agree_or_disagree"  # question for validators
 # Answers of validators and their meanings.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
@@ -250,7 +250,7 @@ def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
 
 
 def file_name(round_name: str, rater: str, tool: str) -> str:
-    """Returns the name of a rater's file, or of a rater's Argilla folder."""
+    """Returns the name of a rater's file."""
     return f"{round_name}-{rater}{ENDS[tool]}"
 
 

@@ -33,7 +33,7 @@ def _next(values: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="export",
-    help="Write the sheets that raters fill in, for spreadsheets, Label Studio or Argilla, with the guidelines.",
+    help="Write the sheets that raters fill in, for spreadsheets or Label Studio, with the guidelines.",
     service="export_sheets",
     example="fcconan annotate export my-campaign --tool label-studio --out to-annotators",
     show=_show,
