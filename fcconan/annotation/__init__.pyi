@@ -122,7 +122,6 @@ from .simulation.sheets import (
 from .tools.exchange import (
     export as export,
     read_file as read_file,
-    read_suggestions as read_suggestions,
     write as write,
 )
 from .validation import (
