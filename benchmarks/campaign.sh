@@ -62,7 +62,7 @@ annotate validate --resamples 1000
 annotate tier --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
-# The share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.
+# The share of wrong labels in each tier.
 HF_DATASETS_DISABLE_PROGRESS_BARS=1 ${PYTHON:-python3} - "$work" <<'PYTHON'
 import json
 import sys
@@ -70,23 +70,10 @@ from pathlib import Path
 
 from datasets import load_dataset
 
-from fcconan.annotation.campaigns import LABEL, Campaign
-from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import current_votes
-
 work = Path(sys.argv[1])
 truth = {row["unit_id"]: row["value"] for row in map(json.loads, (work / "main" / "truth.jsonl").open())}
 for tier in ("diamond", "gold", "silver", "bronze"):
     rows = load_dataset(str(work / "release"), tier, split="test")
     wrong = sum(row["label"] != truth[row["pair_id"]] for row in rows)
     print(f"{tier}: {len(rows)} pairs, {wrong / len(rows):.4f} of the labels are wrong")
-campaign = Campaign(work / "campaign")
-votes = current_votes(campaign)[LABEL]
-found = posterior_labels(votes, ["not_appropriate", "appropriate"])
-decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label}
-several = [unit for unit in decided if len(votes[unit]) > 1]
-for what, units in (("all decided", decided), ("several votes", several)):
-    by_rule = sum(decided[unit] != truth[unit] for unit in units) / len(units)
-    by_method = sum(found.label(unit) != truth[unit] for unit in units) / len(units)
-    print(f"{what}: {len(units)} pairs, wrong by the rule {by_rule:.4f}, by Dawid and Skene {by_method:.4f}")
 PYTHON

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, DAWID_SKENE, RULE, adjudicate
+from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, adjudicate
 from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,
@@ -222,13 +222,11 @@ def _final_labels(campaign: Campaign, rounds: Sequence[str]) -> Callable[[str], 
 
 def _check_decisions(campaign: Campaign, rounds: Sequence[str], votes: Mapping[str, object]) -> None:
     decisions = campaign.decisions()
-    method = DAWID_SKENE if any(each.reason == "posterior" for each in decisions.values()) else RULE
-    found = adjudicate(campaign, rounds=rounds, now=True, persons=(), method=method, at_least=0.0).by_rule
+    found = adjudicate(campaign, rounds=rounds, now=True, persons=()).by_rule
     changed = [
         unit
         for unit, each in decisions.items()
-        # `improbable` depends on --min-probability, which is not recorded.
-        if each.by in (BY_VOTES, BY_RULE) and each.reason != "improbable" and unit in votes
+        if each.by in (BY_VOTES, BY_RULE) and unit in votes
         if found[unit].label != each.label
     ]
     if changed:

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import pytest
 
-from fcconan.annotation.adjudication import MODELS
 from fcconan.annotation.assignment.assignments import Blocks
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
 from fcconan.annotation.imports import import_files
@@ -17,7 +16,6 @@ from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect
-from fcconan.services.adjudication import AdjudicateOptions
 from fcconan.services.assignment import AssignOptions
 from fcconan.services.sheets import SheetOptions
 from tests.annotation.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
@@ -274,8 +272,7 @@ def test_every_tool_of_the_options_has_files_and_a_kind_of_file() -> None:
     assert set(get_args(SheetOptions.model_fields["tool"].annotation)) == set(exchange.TOOLS) == set(task_view.ENDS)
 
 
-def test_options_name_the_methods_of_adjudication_and_the_blocks() -> None:
-    assert set(get_args(AdjudicateOptions.model_fields["aggregation"].annotation)) == set(MODELS)
+def test_options_name_the_blocks() -> None:
     assert get_args(AssignOptions.model_fields["blocks"].annotation) == get_args(Blocks)
 
 

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign
-from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import current_votes
+from fcconan.annotation.campaigns import VALIDATION, Campaign
 from fcconan.data.files import read_rows
 from tests.conftest import RunCli
 
@@ -78,24 +76,6 @@ def test_planted_labels_are_recovered_better_the_better_the_tier(work: Path) -> 
         rows = loaded(work, tier)
         errors[tier] = sum(row["label"] != truth[row["pair_id"]] for row in rows) / len(rows)
     assert errors["diamond"] <= errors["silver"] <= 0.02 < 0.05 < errors["bronze"]
-
-
-def test_dawid_and_skene_find_more_right_labels_than_the_rule(work: Path) -> None:
-    truth, campaign = truth_of(work), Campaign(work / "campaign")
-    decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label is not None}
-    votes = {
-        unit: {rater: str(said) for rater, said in given.items()}
-        for unit, given in current_votes(campaign)[LABEL].items()
-    }
-    found = posterior_labels(votes, ["not_appropriate", "appropriate"])
-    by_rule = sum(label != truth[unit] for unit, label in decided.items())
-    by_method = sum(found.label(unit) != truth[unit] for unit in decided)
-    assert 0 < by_method <= 0.6 * by_rule
-    for rater, rows in found.confusion.items():
-        for right, said in rows.items():
-            given = [said_by[rater] for unit, said_by in votes.items() if truth[unit] == right and rater in said_by]
-            for label in said:
-                assert said[label] == pytest.approx(given.count(label) / len(given), abs=0.1)
 
 
 def test_the_numbers_of_every_step_fit_together(work: Path) -> None:

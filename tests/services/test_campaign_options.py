@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.services import Configuration, ConfigurationError
 from fcconan.services.active_learning import QueueOptions
-from fcconan.services.adjudication import AdjudicateOptions, ValidateOptions
+from fcconan.services.adjudication import ValidateOptions
 from fcconan.services.assignment import AssignOptions
 from fcconan.services.rater_quality import RaterQualityOptions
 from fcconan.services.simulation import SimulateOptions
@@ -15,8 +15,6 @@ from fcconan.services.simulation import SimulateOptions
 REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (QueueOptions, "queue_size", (0,)),
     (QueueOptions, "random_share", (-0.1, 1.5, math.nan)),
-    (AdjudicateOptions, "aggregation", ("weighted",)),
-    (AdjudicateOptions, "min_probability", (-0.1, 1.1, math.nan)),
     (ValidateOptions, "overlap", ({2: 1.5}, {3: 0.1})),
     (AssignOptions, "overlap", ({2: 1.5}, {2: math.nan}, {4: 0.1})),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
