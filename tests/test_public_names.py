@@ -157,15 +157,8 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
     found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, *KINDS, ANY, REFUSAL}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
-    checks = {
-        node.args[0].value
-        for node in ast.walk(module("annotation/attention.py"))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_row"
-        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
-    }
-    assert {"drift", "fast"} <= checks
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
-    checks |= {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
+    checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
     assert {"spread", "self_preference_grades"} <= checks
     assert undefined(found | checks) == []
 

@@ -36,11 +36,6 @@ from .assignment.validators import (
     validation_options as validation_options,
     write_plan as write_plan,
 )
-from .attention import (
-    attention_checks as attention_checks,
-    check_families as check_families,
-    family_notes as family_notes,
-)
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
     VALIDATION as VALIDATION,
@@ -74,6 +69,7 @@ from .qualification import (
 from .quality import (
     agreement_rows as agreement_rows,
     disputed_units as disputed_units,
+    rater_summaries as rater_summaries,
     reliability_data as reliability_data,
     subset_means as subset_means,
 )

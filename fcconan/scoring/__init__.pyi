@@ -129,7 +129,6 @@ from .score_table import (
 )
 from .significance.families import (
     EXPLORATORY as EXPLORATORY,
-    LEVEL as LEVEL,
     PRIMARY as PRIMARY,
     Family as Family,
     family_parts as family_parts,
@@ -141,7 +140,6 @@ from .significance.families import (
 from .significance.intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
-    holm as holm,
     kendall_tau as kendall_tau,
     kendall_tau_interval as kendall_tau_interval,
     means as means,

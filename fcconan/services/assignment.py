@@ -12,9 +12,10 @@ from fcconan.services.campaign_folders import (
     MOST_GRADES,
     CampaignFolder,
     CampaignResult,
-    GoldQuestions,
     RoundSize,
+    Tolerance,
     count_option,
+    share_option,
 )
 from fcconan.services.configuration import Configuration, option
 
@@ -98,7 +99,7 @@ def update_raters(campaign: CampaignFolder, options: RosterOptions = RosterOptio
     return RosterResult({"raters": rows, "n_changed": n_changed}, opened.settings.name)
 
 
-class AssignOptions(RoundSize, GoldQuestions):
+class AssignOptions(RoundSize, Tolerance):
     """Options of `assign`: the units and raters of a round, or a change of the round."""
 
     round: str = option(
@@ -136,6 +137,7 @@ class AssignOptions(RoundSize, GoldQuestions):
     reassign: bool = option(False, help="Assign open units of raters who left to other raters; nothing else changes.")
     reassign_skipped: bool = option(False, help="Reassign also units that were skipped.", rare=True)
     rebalance: bool = option(False, help="Reassign also open units of raters with more work than others.", rare=True)
+    pass_mark: float = share_option("Share of gold questions that must be answered correctly.", 0.8, rare=True)
     qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
 
 

@@ -67,10 +67,9 @@ class Rounds(Configuration):
     )
 
 
-class GoldQuestions(Configuration):
-    """Criteria of gold questions: the pass mark, and the tolerance of a correct answer."""
+class Tolerance(Configuration):
+    """The tolerance of a correct answer to a gold question."""
 
-    pass_mark: float = share_option("Share of gold questions that must be answered correctly.", 0.8, rare=True)
     tolerance: float = option(
         0.0,
         help="Largest distance from the correct grade that counts as correct.",

@@ -19,10 +19,7 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (AssignOptions, "overlap", ({2: 1.5}, {2: math.nan}, {4: 0.1})),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
     (AssignOptions, "tolerance", (-1.0, math.inf)),
-    (RaterQualityOptions, "significance", (math.nan, 0.0, 1.0, 2.0)),
-    (RaterQualityOptions, "pass_mark", (math.nan, 1.01, -0.1)),
     (RaterQualityOptions, "tolerance", (math.nan, math.inf, -1.0)),
-    (RaterQualityOptions, "min_seconds", (math.nan, math.inf, -1.0, 0.0)),
     (SimulateOptions, "positive_rate", (-0.1, 1.1, math.nan)),
 ]
 
