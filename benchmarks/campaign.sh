@@ -27,15 +27,6 @@ else
     $fcconan build conan --out "$conan"
 fi
 
-# Seven annotators are reliable; one is often wrong, and one labels a tenth of the pairs as appropriate at random.
-cat > "$work/annotators.yaml" <<'YAML'
-default: {accuracy: 0.93, not_sure: 0.03, skip: 0.005, seconds: 25}
-validators: {accuracy: 0.96, not_sure: 0.02, seconds: 15}
-raters:
-  annotator-8: {accuracy: 0.7}
-  annotator-9: {bias: {appropriate: 0.1}}
-YAML
-
 campaign=$work/campaign
 annotate() {
     verb=$1
@@ -50,13 +41,12 @@ annotate new --task appropriateness --corpus "$conan" --language en --encoder tf
 annotate raters --add-annotators 9 --add-validators 4
 
 annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
-annotate simulate --out "$work/main" --annotator-model "$work/annotators.yaml" --positive-rate 0.17
+annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005
 annotate import "$work"/main/*.csv
 annotate agree --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
 annotate validate --overlap 2=0.1 --resamples 0
-annotate simulate --round validation --out "$work/validation" --annotator-model "$work/annotators.yaml" \
-    --truth "$work/main/truth.jsonl"
+annotate simulate --round validation --out "$work/validation" --accuracy 0.96
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000
 annotate tier --tier-rule released --synthetic --out "$work/data"

@@ -100,19 +100,9 @@ from .sampling.lists import (
     read_list as read_list,
     reply_units as reply_units,
 )
-from .simulation.raters import (
-    AnnotatorModel as AnnotatorModel,
-    AnnotatorModels as AnnotatorModels,
-    annotator_models as annotator_models,
-    read_annotator_models as read_annotator_models,
-)
-from .simulation.sheets import (
-    POSITIVE_RATE as POSITIVE_RATE,
-    GroundTruth as GroundTruth,
-    count_correct as count_correct,
-    make_sheets as make_sheets,
-    read_ground_truth as read_ground_truth,
-    sample_ground_truth as sample_ground_truth,
+from .simulation import (
+    answered_sheets as answered_sheets,
+    sample_truth as sample_truth,
     simulate_answers as simulate_answers,
 )
 from .tools.exchange import (

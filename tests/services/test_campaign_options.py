@@ -20,7 +20,7 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
     (AssignOptions, "tolerance", (-1.0, math.inf)),
     (RaterQualityOptions, "tolerance", (math.nan, math.inf, -1.0)),
-    (SimulateOptions, "positive_rate", (-0.1, 1.1, math.nan)),
+    (SimulateOptions, "accuracy", (-0.1, 1.1, math.nan)),
 ]
 
 

@@ -1,7 +1,5 @@
 """`fcconan annotate simulate`."""
 
-import typer
-
 from fcconan import services
 from fcconan.oldcli.command import Command
 
@@ -14,13 +12,11 @@ def _show(result: "services.SimulateResult", verbose: bool) -> None:
     there = "" if result.written else ": everything was there already"
     title = f"Simulated answers in round {result.data['round']} of {result.campaign}{there}"
     print_table(make_table(title, rows, list(rows[0])))
-    for note in result.notes:
-        typer.echo(note)
 
 
 COMMAND = Command(
     name="simulate",
     help="Simulate the answers of raters to try out a campaign.",
-    example="fcconan annotate simulate my-campaign --out returned --accuracy 0.85 --bias appropriate=0.1",
+    example="fcconan annotate simulate my-campaign --out returned --accuracy 0.85",
     show=_show,
 )
