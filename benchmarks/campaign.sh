@@ -27,15 +27,6 @@ else
     $fcconan build conan --out "$conan"
 fi
 
-# Seven annotators are reliable; one is often wrong, and one labels a tenth of the pairs as appropriate at random.
-cat > "$work/annotators.yaml" <<'YAML'
-default: {accuracy: 0.93, not_sure: 0.03, skip: 0.005, seconds: 25}
-validators: {accuracy: 0.96, not_sure: 0.02, seconds: 15}
-raters:
-  annotator-8: {accuracy: 0.7}
-  annotator-9: {bias: {appropriate: 0.1}}
-YAML
-
 campaign=$work/campaign
 annotate() {
     verb=$1
@@ -49,24 +40,19 @@ annotate new --task appropriateness --corpus "$conan" --language en --encoder tf
     --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
 annotate raters --add-annotators 9 --add-validators 4
 
-# Expected cost and quality of the plan.
-annotate simulate --estimate --annotator-model "$work/annotators.yaml" --team-size 9 --overlap-plan 2=0 --overlap-plan 2=0.2,3=0.05 --overlap-plan 3=1 \
-    --repetitions 20 --pay-per-hour 15 --json "$work/plan.json"
-
 annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
-annotate simulate --out "$work/main" --annotator-model "$work/annotators.yaml" --positive-rate 0.17
+annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005
 annotate import "$work"/main/*.csv
 annotate agree --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
 annotate validate --overlap 2=0.1 --resamples 0
-annotate simulate --round validation --out "$work/validation" --annotator-model "$work/annotators.yaml" \
-    --truth "$work/main/truth.jsonl"
+annotate simulate --round validation --out "$work/validation" --accuracy 0.96
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000
 annotate tier --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
-# The share of wrong labels in each tier, and by Dawid and Skene's method from the same votes.
+# The share of wrong labels in each tier.
 HF_DATASETS_DISABLE_PROGRESS_BARS=1 ${PYTHON:-python3} - "$work" <<'PYTHON'
 import json
 import sys
@@ -74,23 +60,10 @@ from pathlib import Path
 
 from datasets import load_dataset
 
-from fcconan.annotation.campaigns import LABEL, Campaign
-from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import current_votes
-
 work = Path(sys.argv[1])
 truth = {row["unit_id"]: row["value"] for row in map(json.loads, (work / "main" / "truth.jsonl").open())}
 for tier in ("diamond", "gold", "silver", "bronze"):
     rows = load_dataset(str(work / "release"), tier, split="test")
     wrong = sum(row["label"] != truth[row["pair_id"]] for row in rows)
     print(f"{tier}: {len(rows)} pairs, {wrong / len(rows):.4f} of the labels are wrong")
-campaign = Campaign(work / "campaign")
-votes = current_votes(campaign)[LABEL]
-found = posterior_labels(votes, ["not_appropriate", "appropriate"])
-decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label}
-several = [unit for unit in decided if len(votes[unit]) > 1]
-for what, units in (("all decided", decided), ("several votes", several)):
-    by_rule = sum(decided[unit] != truth[unit] for unit in units) / len(units)
-    by_method = sum(found.label(unit) != truth[unit] for unit in units) / len(units)
-    print(f"{what}: {len(units)} pairs, wrong by the rule {by_rule:.4f}, by Dawid and Skene {by_method:.4f}")
 PYTHON

@@ -15,12 +15,8 @@ intervals from human ratings alone, and with the value from all labels. The esti
 rows, so the intervals cover the value from all labels in more than 95 %. Raters are GPT-4 as released, and the
 raters in `--ratings` files with ratings of the same replies.
 
-Part `queue`: a fifth of the test rows is selected in two batches, as in `fcconan annotate queue --budget`. Interval
-width and error of the mean, and of differences of known systems, are compared with those of uniform selection. In the
-last 401 rows, the human relevance scores depend on GPT-4's.
-
 Run it with `python benchmarks/few_labels.py worlds|weighted [--worlds N]` or
-`python benchmarks/few_labels.py cseval|queue FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes rows.
+`python benchmarks/few_labels.py cseval FOLDER [--ratings FILE]... [--rater NAME]...`; `--json FILE` writes rows.
 1,000 worlds take about five minutes on one core; CSEval takes about one.
 """
 
@@ -42,7 +38,7 @@ Rows = list[dict[str, Any]]
 REPLIES_PER_RATED = 5
 SIZES = (50, 100, 200, 500)
 JUDGES = {"good": (1.0, 0.55), "useless": (0.0, 1.0), "adversarial": (-1.0, 0.55), "biased": (1.0, 0.55)}
-CLEAN, TEST, SHARE, DRAWS, FEWEST = 1_500, 1_901, 0.2, 500, 10
+TEST, SHARE, DRAWS, FEWEST = 1_500, 0.2, 500, 10
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 
 
@@ -173,7 +169,7 @@ def released_ratings(
 def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
     """Compare intervals from a fifth of the labels, with and without a rater, with the values from all labels."""
     rows: Rows = []
-    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, CLEAN):
+    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, TEST):
         there = np.isfinite(people)  # replies with a human rating
         people, judged, items_of, system = people[there], judged[there], items[there], systems[there]
         groups = {"all replies": np.arange(len(people))}
@@ -220,76 +216,10 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
     return rows
 
 
-def selections(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:
-    """Compare the selection of `annotate queue --budget`, in two batches, with a uniform selection of the same size.
-
-    The estimates are the mean of `all replies`, and the differences of the known systems.
-    """
-    rows: Rows = []
-    for rater, aspect, people, judged, (items, systems) in released_ratings(folder, files, names, TEST):
-        there = np.isfinite(people) & np.isfinite(judged)
-        for what, own in (("all replies", there), ("differences", there & (systems != "unknown"))):
-            groups = np.unique(systems[own], return_inverse=True)[1] if what == "differences" else None
-            found = {
-                how: _selected(people[own], judged[own], items[own], groups, seed, learn=how == "queue")
-                for how in ("even", "queue")
-            }
-            spans = {how: np.mean([(e.high or 0.0) - (e.low or 0.0) for e, _ in each]) for how, each in found.items()}
-            errors = {
-                how: np.sqrt(np.mean([(e.value - truth) ** 2 for e, truth in each])) for how, each in found.items()
-            }
-            hits = [e.low is not None and e.low <= truth <= (e.high or 0.0) for e, truth in found["queue"]]
-            ratios = {"width": spans["queue"] / spans["even"], "error": errors["queue"] / errors["even"]}
-            rows.append({"rater": rater, "aspect": aspect, "what": what, "coverage": float(np.mean(hits))})
-            rows[-1] |= {name: float(ratio) for name, ratio in ratios.items()}
-            print(_line(rows[-1]), flush=True)
-    return rows
-
-
-def _selected(
-    people: Floats, judged: Floats, items: Any, groups: Any, seed: int, *, learn: bool
-) -> list[tuple[PoweredEstimate, float]]:
-    """Select replies repeatedly; return estimates of the mean, or of differences of groups, with their true values."""
-    from fcconan.annotation.active_learning.reply_selection import (
-        expected_errors,
-        selection_probabilities,
-        systematic_sample,
-    )
-
-    feature = ((judged - judged.mean()) / judged.std())[:, None]
-    scale = (people - people.min()) / (people.max() - people.min())
-    counts = np.ones(len(people)) if groups is None else np.bincount(groups)[groups].astype(float)
-    names = [0] if groups is None else range(int(groups.max()) + 1)
-    masks = [np.ones(len(people), dtype=bool) if groups is None else groups == name for name in names]
-    pairs = [(place, other) for place in range(len(masks)) for other in range(place + 1, len(masks))]
-    generator, found = np.random.default_rng(seed), list[tuple[PoweredEstimate, float]]()
-    for _ in range(DRAWS):
-        grades, chances = np.full(len(people), np.nan), np.ones(len(people))
-        for block in np.array_split(generator.permutation(len(people)), 2):
-            known = np.where(np.isfinite(grades), scale, np.nan)[None]
-            errors = expected_errors(feature, known) / counts if learn else np.ones(len(people))
-            chances[block] = selection_probabilities(errors[block], round(SHARE * len(block)))
-            selected = block[systematic_sample(chances[block], generator)]
-            grades[selected] = people[selected]
-        samples = [
-            summarise_ratings(grades[own], judged[own], items[own], int(items.max()) + 1, probabilities=chances[own])
-            for own in masks
-        ]
-        if groups is None and samples[0] is not None:
-            found.append((powered_estimate(samples[0]), float(people.mean())))
-        for a, b in pairs:
-            first, second = samples[a], samples[b]
-            if first is not None and second is not None:
-                estimate = powered_estimate(first - second)
-                if estimate.low is not None:
-                    found.append((estimate, float(people[masks[a]].mean() - people[masks[b]].mean())))
-    return found
-
-
 def main() -> None:
     """Run one part."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("worlds", "weighted", "cseval", "queue"))
+    parser.add_argument("part", choices=("worlds", "weighted", "cseval"))
     parser.add_argument("folder", type=Path, nargs="?", help="folder written by `fcconan build cseval`")
     parser.add_argument("--ratings", type=Path, action="append", default=[])
     parser.add_argument("--rater", action="append", default=[])
@@ -297,10 +227,10 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    if given.part in ("cseval", "queue"):
+    if given.part == "cseval":
         if given.folder is None:
             parser.error("give the folder of CSEval")
-        rows = (widths if given.part == "cseval" else selections)(given.folder, given.ratings, given.rater, given.seed)
+        rows = widths(given.folder, given.ratings, given.rater, given.seed)
     else:
         rows = coverage(given.worlds, given.seed, given.part == "weighted")
     if given.json is not None:

@@ -44,7 +44,6 @@ WRITTEN = {
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
     "fcconan.annotation.assignment.assignments": ["Balance"],
-    "fcconan.annotation.simulation.forecast": ["Pace"],
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
     "fcconan.annotation.progress": ["Share"],
@@ -53,8 +52,6 @@ WRITTEN = {
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
     "annotation/adjudication.py": ["count_outcomes"],
-    "annotation/simulation/forecast.py": ["simulate_campaigns", "_labels", "_grades", "_summed"],
-    "annotation/pair_scoring/scores.py": ["scoring_summary"],
     "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
@@ -152,15 +149,8 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
     found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, *KINDS}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
-    checks = {
-        node.args[0].value
-        for node in ast.walk(module("annotation/attention.py"))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_row"
-        if isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
-    }
-    assert {"drift", "fast"} <= checks
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
-    checks |= {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
+    checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
     assert {"spread", "self_preference_grades"} <= checks
     assert undefined(found | checks) == []
 

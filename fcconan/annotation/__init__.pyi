@@ -9,12 +9,6 @@ from .active_learning.queue import (
     make_batch as make_batch,
     queue_summary as queue_summary,
 )
-from .active_learning.reply_selection import (
-    ReplyQueue as ReplyQueue,
-    select_replies as select_replies,
-    selection_summary as selection_summary,
-    stored_probabilities as stored_probabilities,
-)
 from .adjudication import (
     Outcome as Outcome,
     adjudicate as adjudicate,
@@ -42,11 +36,6 @@ from .assignment.validators import (
     validation_options as validation_options,
     write_plan as write_plan,
 )
-from .attention import (
-    attention_checks as attention_checks,
-    check_families as check_families,
-    family_notes as family_notes,
-)
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
     VALIDATION as VALIDATION,
@@ -68,23 +57,6 @@ from .imports import (
     import_files as import_files,
     read_people as read_people,
 )
-from .pair_scoring.lists import (
-    Lists as Lists,
-    read_lists as read_lists,
-)
-from .pair_scoring.scorers import (
-    JudgeScorer as JudgeScorer,
-    RequestSettings as RequestSettings,
-    Scorer as Scorer,
-    make_scorer as make_scorer,
-    pair_rows as pair_rows,
-)
-from .pair_scoring.scores import (
-    PairSelection as PairSelection,
-    ScoringJob as ScoringJob,
-    plan_scoring as plan_scoring,
-    scoring_summary as scoring_summary,
-)
 from .progress import (
     campaign_progress as campaign_progress,
 )
@@ -97,6 +69,7 @@ from .qualification import (
 from .quality import (
     agreement_rows as agreement_rows,
     disputed_units as disputed_units,
+    rater_summaries as rater_summaries,
     reliability_data as reliability_data,
     subset_means as subset_means,
 )
@@ -127,35 +100,14 @@ from .sampling.lists import (
     read_list as read_list,
     reply_units as reply_units,
 )
-from .simulation.forecast import (
-    Pace as Pace,
-    Panel as Panel,
-    estimate_effort as estimate_effort,
-    measured_pace as measured_pace,
-    simulate_campaigns as simulate_campaigns,
-    simulated_pace as simulated_pace,
-)
-from .simulation.raters import (
-    AnnotatorModel as AnnotatorModel,
-    AnnotatorModels as AnnotatorModels,
-    annotator_models as annotator_models,
-    check_names as check_names,
-    known_raters as known_raters,
-    read_annotator_models as read_annotator_models,
-)
-from .simulation.sheets import (
-    POSITIVE_RATE as POSITIVE_RATE,
-    GroundTruth as GroundTruth,
-    count_correct as count_correct,
-    make_sheets as make_sheets,
-    read_ground_truth as read_ground_truth,
-    sample_ground_truth as sample_ground_truth,
+from .simulation import (
+    answered_sheets as answered_sheets,
+    sample_truth as sample_truth,
     simulate_answers as simulate_answers,
 )
 from .tools.exchange import (
     export as export,
     read_file as read_file,
-    read_suggestions as read_suggestions,
     write as write,
 )
 from .validation import (

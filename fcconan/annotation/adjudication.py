@@ -15,10 +15,6 @@ cautious one and discards the unit.
 The rule applies to verdicts between two replies as well: a comparison without a strict majority is discarded. That is
 different from `tie`, which is a verdict of its own.
 
-Instead of the rule, `fcconan.annotation.dawid_skene` can aggregate the votes; it weights them by the estimated
-reliability of the raters. Such labels have the reason `posterior`, and labels below a minimum probability are
-discarded.
-
 Grades are not adjudicated. Raters may give different grades without an error; users of the ratings take their mean,
 or use all of them.
 """
@@ -29,28 +25,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, MAIN, Campaign, Decision
-from fcconan.annotation.dawid_skene import posterior_labels
 from fcconan.annotation.votes import NOT_SURE, answers_of, current_votes
 from fcconan.building import group_values
 from fcconan.errors import InputError
 
 BY_VOTES, BY_RULE = "votes", "rule"
-RULE, DAWID_SKENE = "rule", "dawid-skene"
-MODELS = {RULE: None, DAWID_SKENE: posterior_labels}
 # Reasons of labels.
 LABELLED = {
     "single": "one rater labelled it",
     "unanimous": "all raters gave this label",
     "majority": "more than half of three or more raters gave this label",
     "other_not_sure": "one of two raters was not sure; the label is the other rater's",
-    "posterior": "it is the most probable label by Dawid and Skene's method",
     "person": "a person decided",
 }
 # Reasons of discards.
 DISCARDED = {
     "not_sure": "all raters, or most of three or more, were not sure",
     "no_majority": "raters contradict each other, and no label has a strict majority",
-    "improbable": "no label has the minimum probability by Dawid and Skene's method",
     "all_skipped": "all raters skipped it",
     "person_discarded": "a person decided that it has no label",
 }
@@ -128,8 +119,6 @@ def adjudicate(
     rounds: Sequence[str] = (MAIN,),
     now: bool = False,
     persons: Iterable[Decision] | None = None,
-    method: str = RULE,
-    at_least: float = 0.5,
 ) -> Outcome:
     """Decides every unit without open assignments; gold questions and qualification tests need no decision.
 
@@ -139,13 +128,11 @@ def adjudicate(
         now: Whether units with open assignments are decided as well, if they have a vote.
         persons: Decisions of persons; None for those in `decisions.jsonl`. A decision without recorded votes counts as
             made on the current ones.
-        method: `rule` or `dawid-skene`.
-        at_least: Minimum probability of a label under Dawid and Skene's model.
 
     Raises:
         InputError: The task has aspects, or a round does not exist.
     """
-    labels = final_labels(campaign)
+    final_labels(campaign)  # raises InputError for aspects
     answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
     asked = group_values(
         (each.unit_id, each.rater)
@@ -161,8 +148,6 @@ def adjudicate(
         each.unit_id: replace(each, votes=_seen(votes, each.unit_id)) if each.votes is None else each
         for each in (human_decisions(campaign) if persons is None else persons)
     }
-    model = MODELS[method]
-    found = model(votes, labels) if model and votes else None
     by_rule: dict[str, Decision] = {}
     waiting, not_assigned = [], []
     for unit in (each.unit_id for each in campaign.items()):
@@ -173,12 +158,7 @@ def adjudicate(
         else:
             given = [*votes.get(unit, {}).values()]
             label, reason = resolve(given)
-            agreed = len(set(given)) < 2
-            if found is not None and given:
-                label = found.label(unit, at_least=at_least)
-                reason = "posterior" if label else "improbable"
-                agreed = set(given) == {label}
-            by_rule[unit] = Decision(unit, label, BY_VOTES if agreed else BY_RULE, reason)
+            by_rule[unit] = Decision(unit, label, BY_VOTES if len(set(given)) < 2 else BY_RULE, reason)
     conflicts = [unit for unit, each in by_rule.items() if each.by == BY_RULE or each.reason == "not_sure"]
     decided = by_rule | kept
     return Outcome(

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fcconan.annotation.active_learning.reply_selection import stored_probabilities
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.rounds import completed_assignments, recorded_options
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
@@ -164,8 +163,7 @@ def _next(
     if not judged:
         return "assign", "nothing is assigned"
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
-        options = " --budget N" if stored_probabilities(campaign) else ""
-        return f"queue{options}", "all queues are answered, and further units can be chosen"
+        return "queue", "all queues are answered, and further units can be chosen"
     rounds = "" if judged == ["main"] else f" {round_options(judged)}"
     if campaign.task.labels:
         decisions = campaign.decisions()
@@ -189,11 +187,10 @@ def _without_open(
 ) -> str | None:
     """Returns the step that follows if the first round with open units is taken as complete.
 
-    The result is None for the qualification test and for batches of a budget, which need all answers.
+    The result is None for the qualification test, which needs all answers.
     """
     name = next(share.round for share in shares if share.open)
-    is_batch = name.startswith("queue-") and stored_probabilities(campaign)
-    if name == QUALIFICATION or is_batch or not units["answered"]:
+    if name == QUALIFICATION or not units["answered"]:
         return None
     complete = [replace(share, open=0) if share.round == name else share for share in shares]
     return _next(campaign, complete, units, judged)[0]

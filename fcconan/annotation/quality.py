@@ -1,4 +1,4 @@
-"""Agreement of a campaign's raters: overall, by pair of raters, by subset, by label, and unit by unit.
+"""Agreement of a campaign's raters: overall, by pair of raters, by subset, by label, and unit by unit; gold accuracy.
 
 A subset consists of all units with the same raters, such as the units of the first and fourth of nine raters. FC-CONAN
 reports the mean of Cohen's kappa over its six subsets. Gold questions and qualification tests are left out.
@@ -6,13 +6,14 @@ reports the mean of Cohen's kappa over its six subsets. Gold questions and quali
 
 from collections.abc import Sequence
 from itertools import combinations
-from statistics import fmean, pstdev
+from statistics import fmean, median, pstdev
 from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.campaigns import Campaign, Row
-from fcconan.annotation.votes import Value, Votes, item_of
+from fcconan.annotation.campaigns import MAIN, Campaign, Row
+from fcconan.annotation.qualification import is_right
+from fcconan.annotation.votes import Value, Votes, answers_of, item_of
 from fcconan.building import group_values
 from fcconan.scoring import (
     AGREEMENT_COEFFICIENTS,
@@ -194,3 +195,40 @@ def disputed_units(campaign: Campaign, votes: Votes) -> list[Row]:
                 row = {"unit_id": unit, "aspect": aspect, "disagreement": fmean(distances), "n": len(said)}
                 found.append(row | {"values": said})
     return sorted(found, key=lambda row: -row["disagreement"])
+
+
+def rater_summaries(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, within: float = 0.0) -> list[Row]:
+    """Returns the gold accuracy and the median time of each rater.
+
+    Args:
+        campaign: The campaign.
+        rounds: Rounds whose answers count.
+        within: Maximum distance of a correct grade from the known grade.
+
+    Returns:
+        Rows with `rater`, `gold` (number of answers to gold questions), `gold_accuracy` (share of correct ones),
+        `timed` (number of units with a time) and `median_seconds`; shares and medians are None without values.
+
+    Raises:
+        InputError: A round does not exist.
+    """
+    units = campaign.units()
+    right: dict[str, list[bool]] = {}
+    seconds: dict[str, dict[str, float]] = {}
+    for (rater, unit_id, aspect), answer in answers_of(campaign, rounds).items():
+        known = (units[unit_id].known or {}).get(aspect)
+        if known is not None and answer.value is not None:
+            right.setdefault(rater, []).append(is_right(answer.value, known, within))
+        if answer.seconds is not None:  # tools record one time for a unit, stored with each of its answers
+            times = seconds.setdefault(rater, {})
+            times[unit_id] = max(times.get(unit_id, 0.0), answer.seconds)
+    return [
+        {
+            "rater": rater,
+            "gold": len(right.get(rater, ())),
+            "gold_accuracy": fmean(right[rater]) if rater in right else None,
+            "timed": len(seconds.get(rater, ())),
+            "median_seconds": median(seconds[rater].values()) if rater in seconds else None,
+        }
+        for rater in dict.fromkeys(rater for rater, _, _ in answers_of(campaign, rounds))
+    ]

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from fcconan.annotation.active_learning.reply_selection import stored_probabilities
-from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, DAWID_SKENE, RULE, adjudicate
+from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, adjudicate
 from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,
@@ -44,7 +43,6 @@ TYPES: Columns = {
     "n_validators": "int",
     "original_index": "int",
     "references": "texts",
-    "selection_probability": "float",
     "value": "float",
 }
 
@@ -128,8 +126,6 @@ def published_rows(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Publi
         rows["grades"] = [{"reply_id": unit} | _confirmed(verdict) for unit, verdict in found.items()]
     rows = {name: held for name, held in rows.items() if held or name not in ("labels", "grades")}
     columns = {name: {column: TYPES.get(column, "string") for column in CAMPAIGN_COLUMNS[name]} for name in rows}
-    if "ratings" in columns and not stored_probabilities(campaign):
-        del columns["ratings"]["selection_probability"]
     known = {column for name in rows for column in CAMPAIGN_COLUMNS[name]} | {"source_ids"}
     unpublished = {name for row in campaign.texts().values() for name in row} - known
     notes = [
@@ -226,13 +222,11 @@ def _final_labels(campaign: Campaign, rounds: Sequence[str]) -> Callable[[str], 
 
 def _check_decisions(campaign: Campaign, rounds: Sequence[str], votes: Mapping[str, object]) -> None:
     decisions = campaign.decisions()
-    method = DAWID_SKENE if any(each.reason == "posterior" for each in decisions.values()) else RULE
-    found = adjudicate(campaign, rounds=rounds, now=True, persons=(), method=method, at_least=0.0).by_rule
+    found = adjudicate(campaign, rounds=rounds, now=True, persons=()).by_rule
     changed = [
         unit
         for unit, each in decisions.items()
-        # `improbable` depends on --min-probability, which is not recorded.
-        if each.by in (BY_VOTES, BY_RULE) and each.reason != "improbable" and unit in votes
+        if each.by in (BY_VOTES, BY_RULE) and unit in votes
         if found[unit].label != each.label
     ]
     if changed:
@@ -277,14 +271,12 @@ def _judged_replies(
         for name in {answer.round for answer in given}
         for each in campaign.assignments(name)
     }
-    chances = stored_probabilities(campaign)
     judged = []
     for answer in given:
         unit, by = units[answer.unit_id], _by(answer, raters[answer.rater].role)
         if campaign.task.unit == "reply":
             explanation = answer.comment if campaign.task.explain else None
             said = {"aspect": answer.aspect, "value": answer.value, "explanation": explanation}
-            said |= {"selection_probability": chances.get(answer.unit_id)} if chances else {}
             judged.append({"reply_id": unit.reply_a, **by, **said})
         else:
             reason = SKIPPED if answer.value is None else None

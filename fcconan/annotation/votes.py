@@ -1,9 +1,8 @@
 """Current answers of a campaign, for agreement, adjudication and validation."""
 
 from collections.abc import Sequence
-from typing import Any
 
-from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Campaign, Row, Unit
+from fcconan.annotation.campaigns import MAIN, Answer, Campaign, Row, Unit
 from fcconan.building import group_values
 
 Value = str | float
@@ -62,12 +61,6 @@ def unit_named(row: Row) -> str | None:
         if row.get(first) and row.get(second):
             return f"{row[first]}:{row[second]}"
     return None
-
-
-def answer_in(row: Row) -> tuple[str, Any]:
-    """Returns question and answer of a row: `label` with a label or verdict, or an aspect with its value."""
-    label = row.get(LABEL) or row.get("verdict")
-    return (LABEL, label) if label or not row.get("aspect") else (str(row["aspect"]), row.get("value"))
 
 
 def item_of(unit: Unit) -> str:

@@ -67,7 +67,7 @@ def dataset_sections() -> list[Section]:
         Section(
             ("replies", "candidates"), REPLY.kinds | ratings.EXTRA | tournament.WHERE | replies.EXTRA | replies.CHOSEN
         ),
-        Section(("ratings",), RATING.kinds | campaign.FURTHER | campaign.SELECTED),
+        Section(("ratings",), RATING.kinds | campaign.FURTHER),
         Section(("scores",), ratings.SCORE),
         Section(("grades",), campaign.FINAL_GRADE),
         Section(

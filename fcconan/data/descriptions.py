@@ -129,7 +129,6 @@ _COLUMNS = {
     "higher_is_better": "whether higher values are better; empty if the scale has no direction",
     "reason": "reason why the value is missing, such as `not_rated` or `parse_failed`",
     "explanation": "explanation of the rater; without a value, the beginning of the answer of the model",
-    "selection_probability": "probability with which the reply was selected for rating",
     "n_raters": "number of the annotators who rated all aspects; empty if the source does not state it",
     "relevance": "mean rating of relevance, 1 to 5",
     "coherence": "mean rating of coherence, 1 to 5",

@@ -11,7 +11,6 @@ from .benchmark_tables import (
     terminal_tables as terminal_tables,
 )
 from .campaigns import (
-    count_skipped_checks as count_skipped_checks,
     main_quality_tables as main_quality_tables,
     quality_page as quality_page,
     quality_tables as quality_tables,

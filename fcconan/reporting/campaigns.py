@@ -1,30 +1,16 @@
 """Tables of the result of `fcconan annotate agree`, for the terminal and for a page."""
 
-from collections import Counter
 from typing import Any
 
 from fcconan.reporting.page import Page, Section
 from fcconan.reporting.scores import agreement_tables
-from fcconan.reporting.tables import Columns, DisplayTable, Row, Rows, make_table, p_text
+from fcconan.reporting.tables import Columns, DisplayTable, Row, Rows, make_table
 
 LEVELS = {
     "overall": "Agreement of all raters",
     "subset": "Agreement by subset: units that only these raters judged",
     "label": "Agreement on single labels, each against all others together",
     "pair": "Agreement of pairs of raters",
-}
-
-
-CHECKS: Columns = {
-    "rater": "rater",
-    "check": "check",
-    "aspect": lambda row: row["aspect"] or "",
-    "statistic": lambda row: row["statistic"] or "",
-    "value": "value",
-    "n": "n",
-    "p": lambda row: p_text(row["p"]),
-    "p corrected": lambda row: p_text(row["p_corrected"]),
-    "note": "note",
 }
 
 
@@ -51,64 +37,31 @@ def quality_tables(result: Row, *, units: int | None = None) -> list[DisplayTabl
         columns = {"unit": "unit_id", "aspect": "aspect", "disagreement": "disagreement", "raters": "n"}
         columns["answers"] = _answers
         tables.append(make_table(title, disputed, columns))
-    return [*tables, *check_tables(result["checks"], result.get("families", ()))]
+    raters = result["raters"]
+    if any(row["gold"] or row["timed"] for row in raters):
+        tables.append(make_table("Gold questions and time", raters, list(raters[0])))
+    return tables
 
 
 def main_quality_tables(result: Row, *, units: int | None = None) -> list[DisplayTable]:
-    """Returns the tables with the answer: the agreement of all raters, disputed units, and raters who are marked.
+    """Returns the tables with the answer: the agreement of all raters, disputed units, gold questions and time.
 
     Args:
         result: The JSON of `fcconan annotate agree`.
         units: Number of units with disagreement that are listed; None for all.
     """
     overall = [row for row in result["rows"] if row["level"] == "overall"]
-    found = quality_tables({**result, "rows": overall, "subsets": []}, units=units)
-    return found[:-1]  # the last one lists all checks
-
-
-def check_tables(rows: Rows, families: Rows) -> list[DisplayTable]:
-    """Returns one table of all checks that are flagged, and one of all checks that were possible.
-
-    Args:
-        rows: Rows of checks.
-        families: Families of their p-values.
-    """
-    flagged = make_table("Raters to review", [row for row in rows if row["flagged"]], CHECKS)
-    if not flagged.rows:
-        flagged = flagged._replace(rows=[["none", *[""] * (len(CHECKS) - 1)]])
-    tested = [
-        f"{family['name']} {family['n_tests']} (smallest possible {family['floor']:.2g})"
-        for family in families
-        if family["n_tests"]
-    ]
-    how = f" (tests in each family, p corrected by holm: {', '.join(tested)})" if tested else ""
-    return [
-        flagged,
-        make_table(f"All checks of raters{how}", [row for row in rows if row["value"] is not None], CHECKS),
-    ]
-
-
-def count_skipped_checks(rows: Rows) -> dict[str, Counter[str]]:
-    """Counts the checks that could not be made: check -> reason -> how many raters and aspects."""
-    found: dict[str, Counter[str]] = {}
-    for row in rows:
-        if row["reason"] is not None:
-            found.setdefault(row["check"], Counter())[row["reason"]] += 1
-    return found
+    return quality_tables({**result, "rows": overall, "subsets": []}, units=units)
 
 
 def quality_page(result: Row) -> Page:
     """Returns the agreement of the raters of a campaign as a page, with all units on which they disagree."""
-    tables = quality_tables(result)
     return Page(
         "raters",
-        f"Agreement in {result['tests_signature'].partition(':')[0]}",
-        "Agreement of the raters, and checks of each rater.",
-        [
-            Section("Agreement", result["notes"], [table for table in tables if "greement" in table.title]),
-            Section("Raters", ["Marked raters are not removed: review their answers and decide."], tables[-2:]),
-        ],
-        signatures=[*result["signature"], result["tests_signature"]],
+        "Agreement of raters",
+        "Agreement of the raters, gold questions and time.",
+        [Section("Agreement", result["notes"], quality_tables(result))],
+        signatures=result["signature"],
     )
 
 

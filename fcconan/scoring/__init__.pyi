@@ -2,7 +2,6 @@ from .agreement import (
     AGREEMENT_COEFFICIENTS as AGREEMENT_COEFFICIENTS,
     LARGEST_DOMAIN as LARGEST_DOMAIN,
     agreement_signature as agreement_signature,
-    alpha_of_counts as alpha_of_counts,
     cohen_kappa as cohen_kappa,
     has_pair_intervals as has_pair_intervals,
     krippendorff_alpha as krippendorff_alpha,
@@ -130,7 +129,6 @@ from .score_table import (
 )
 from .significance.families import (
     EXPLORATORY as EXPLORATORY,
-    LEVEL as LEVEL,
     PRIMARY as PRIMARY,
     Family as Family,
     family_parts as family_parts,
@@ -142,7 +140,6 @@ from .significance.families import (
 from .significance.intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
-    holm as holm,
     kendall_tau as kendall_tau,
     kendall_tau_interval as kendall_tau_interval,
     means as means,

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.errors import InputError
 from fcconan.services.campaign_folders import CampaignFolder, CampaignResult, CampaignSeed, count_option, share_option
 from fcconan.services.configuration import option
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Campaign
+    pass
 
 
 class QueueOptions(CampaignSeed):
@@ -33,11 +32,6 @@ class QueueOptions(CampaignSeed):
     )
     target_recall: float = option(0.9, help="Share of positives to find.", gt=0, le=1)
     confidence: float = option(0.95, help="Confidence level of intervals, below 1.", rare=True, gt=0, lt=1)
-    budget: int | None = option(
-        None,
-        help="Total number of replies to grade, sampled for short intervals of the systems' means.",
-        ge=1,
-    )
     encoder: str | None = option(
         None,
         help="Encoder of features: tfidf, minilm, or a sentence-transformers model; default: that of `annotate new`.",
@@ -66,9 +60,7 @@ class QueueResult(CampaignResult):
 def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()) -> QueueResult:
     """Makes the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.
 
-    The random sample gives an estimate of the recall. With a budget, the queue is a random sample of replies to grade,
-    with known probabilities, for short intervals of the systems' means. No queue is made while answers to the last one
-    are pending.
+    The random sample gives an estimate of the recall. No queue is made while answers to the last one are pending.
 
     Args:
         campaign: The folder of the campaign.
@@ -96,14 +88,9 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
         queue_summary,
         read_positive,
         read_scores,
-        stored_probabilities,
     )
 
     opened = Campaign(Path(campaign))
-    if options.budget is not None:
-        return _selection(opened, options, options.budget)
-    if stored_probabilities(opened):
-        raise InputError(f"the queue of {opened.folder} was made with --budget: give --budget again")
     wanted = read_positive(options.positive, opened.task)
     units = opened.units()
     scores = [score for path in options.scores for score in read_scores(path, units, wanted)]
@@ -134,45 +121,6 @@ def queue_units(campaign: CampaignFolder, options: QueueOptions = QueueOptions()
         {"name": score.name, "missing": n_items - len(score.values), "unknown": score.n_unknown} for score in scores
     ]
     notes += _notes(data, None if made is None else made.round, opened.folder)
-    return QueueResult(data, opened.settings.name, notes)
-
-
-def _selection(opened: "Campaign", options: QueueOptions, budget: int) -> QueueResult:
-    """Makes the next queue of replies for short intervals of the systems' means.
-
-    Raises:
-        InputError: As `queue_units`; or the units are not replies with grades; or options of the search were given.
-    """
-    from fcconan.annotation import ReplyQueue, derived_seed, read_scores, select_replies, selection_summary
-
-    options.refuse(*("positive", "target_recall", "random_share", "confidence", "encoder"), why="not for --budget")
-    units = opened.units()
-    made = None
-    with opened.changing():
-        queue = ReplyQueue(opened)
-        scores = [score for path in options.scores for score in read_scores(path, units, queue.positive)]
-        if not options.status_only:
-            seed = derived_seed(opened.settings.seed, "queue", options.seed)
-            made = select_replies(
-                opened,
-                queue,
-                scores,
-                budget=budget,
-                size=options.queue_size,
-                seed=seed,
-                while_open=options.allow_pending,
-            )
-        data = selection_summary(queue if made is None else ReplyQueue(opened), made, budget)
-    notes = []
-    if made is not None:
-        notes.append(f"New round {made.round}: {len(made.drawn)} replies selected, {len(made.passed)} not selected.")
-    elif queue.waiting:
-        notes.append(f"{len(queue.waiting)} replies have no answer yet: import answers, or give --allow-pending.")
-    elif data["state"] == "done":
-        notes.append(
-            f"No further reply is selected: the budget is {budget}, and {queue.n_selected} were selected. Write the "
-            "dataset with `fcconan annotate tier`, then run `fcconan leaderboard --predicted-by JUDGE`."
-        )
     return QueueResult(data, opened.settings.name, notes)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -14,7 +14,6 @@ from fcconan.services.campaign_folders import (
     Rounds,
     RoundSize,
     file_option,
-    share_option,
 )
 from fcconan.services.configuration import option
 from fcconan.services.options import MOST_RESAMPLES
@@ -29,10 +28,6 @@ class AdjudicateOptions(Rounds):
     """Options of `adjudicate`: the rule that turns votes into labels, and decisions of a person."""
 
     allow_pending: bool = option(False, help="Also decide units with pending answers.")
-    aggregation: Literal["rule", "dawid-skene"] = option(
-        "rule", help="Aggregation of votes: the rule of the task, or Dawid and Skene's model."
-    )
-    min_probability: float = share_option("Smallest probability of a label under dawid-skene.", 0.5, rare=True)
     export_conflicts: Path | None = file_option(
         "Write disagreements to this CSV file for a person to decide.", role="write"
     )
@@ -109,8 +104,6 @@ def adjudicate(campaign: CampaignFolder, options: AdjudicateOptions = Adjudicate
     how: dict[str, Any] = {
         "rounds": rounds,
         "now": options.allow_pending,
-        "method": options.aggregation,
-        "at_least": options.min_probability,
     }
     with opened.changing():
         outcome = decide(opened, **how)

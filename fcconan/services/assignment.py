@@ -12,15 +12,15 @@ from fcconan.services.campaign_folders import (
     MOST_GRADES,
     CampaignFolder,
     CampaignResult,
-    EffortOptions,
-    GoldQuestions,
     RoundSize,
+    Tolerance,
     count_option,
+    share_option,
 )
 from fcconan.services.configuration import Configuration, option
 
 if TYPE_CHECKING:
-    from fcconan.annotation import Assignment, Balance, Campaign, Pace, RoundPlan
+    from fcconan.annotation import Assignment, Balance, Campaign, RoundPlan
 
 MOST_RATERS = 10_000
 
@@ -99,7 +99,7 @@ def update_raters(campaign: CampaignFolder, options: RosterOptions = RosterOptio
     return RosterResult({"raters": rows, "n_changed": n_changed}, opened.settings.name)
 
 
-class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
+class AssignOptions(RoundSize, Tolerance):
     """Options of `assign`: the units and raters of a round, or a change of the round."""
 
     round: str = option(
@@ -137,6 +137,7 @@ class AssignOptions(RoundSize, GoldQuestions, EffortOptions):
     reassign: bool = option(False, help="Assign open units of raters who left to other raters; nothing else changes.")
     reassign_skipped: bool = option(False, help="Reassign also units that were skipped.", rare=True)
     rebalance: bool = option(False, help="Reassign also open units of raters with more work than others.", rare=True)
+    pass_mark: float = share_option("Share of gold questions that must be answered correctly.", 0.8, rare=True)
     qualify: bool = option(False, help="Decide by the qualification test which invited raters qualify.")
 
 
@@ -163,7 +164,7 @@ def assign(campaign: CampaignFolder, options: AssignOptions = AssignOptions()) -
 
     Returns:
         The work of each rater. The main table has the columns `rater`, `units`, `anchors` (gold questions),
-        `sessions`, `open`, `hours` and `pay`. With `qualify`, it has the results of the qualification test.
+        `sessions` and `open`. With `qualify`, it has the results of the qualification test.
 
     Raises:
         InputError: Options contradict each other, the round was made with other options, or it cannot be made.
@@ -173,7 +174,7 @@ def assign(campaign: CampaignFolder, options: AssignOptions = AssignOptions()) -
         >>> found.to_frame()[["rater", "units"]].values.tolist()
         [['velmari-3', 3]]
     """
-    from fcconan.annotation import Campaign, Pace, RoundPlan, measured_pace
+    from fcconan.annotation import Campaign, RoundPlan
 
     plan = RoundPlan(
         blocks=options.blocks,
@@ -196,9 +197,7 @@ def assign(campaign: CampaignFolder, options: AssignOptions = AssignOptions()) -
             data = _qualified(opened, options)
         else:
             notes, reviewed, assignments = _made(opened, options, plan)
-            seconds = options.seconds_per_unit
-            pace = Pace(seconds) if seconds is not None else measured_pace(opened.answers().values())
-            data = _summary(opened, options.round, assignments, pace, options.pay_per_hour, notes) | reviewed
+            data = _summary(opened, options.round, assignments, notes) | reviewed
     return AssignResult(data, opened.settings.name)
 
 
@@ -261,50 +260,34 @@ def _made(
 
 
 def _summary(
-    campaign: "Campaign",
-    round_name: str,
-    assignments: "Sequence[Assignment]",
-    pace: "Pace",
-    pay: float | None,
-    notes: Sequence[str],
+    campaign: "Campaign", round_name: str, assignments: "Sequence[Assignment]", notes: Sequence[str]
 ) -> dict[str, Any]:
-    from fcconan.annotation import estimate_effort, measure_balance, units_by_rater
+    from fcconan.annotation import measure_balance, units_by_rater
 
     there = [each for each in assignments if not each.withdrawn]
     judged = units_by_rater(assignments, campaign.units())
     # A rater who left and has no units would be the rater with the smallest load.
     spread = measure_balance({rater: ids for rater, ids in judged.items() if ids})
-    whole = estimate_effort(len(there), pace, pay)
-    found = [*notes, *_about_spread(round_name, spread), _cost(pace, whole["hours"], whole["pay"])]
     return {
         "round": round_name,
-        "raters": _rater_rows(campaign, round_name, there, judged, pace, pay),
+        "raters": _rater_rows(campaign, round_name, there, judged),
         "spread": asdict(spread) | {"by_raters": {str(key): value for key, value in spread.by_raters.items()}},
-        "pace": asdict(pace),
-        "effort": whole,
-        "notes": found,
+        "notes": [*notes, *_about_spread(round_name, spread)],
     }
 
 
 def _rater_rows(
-    campaign: "Campaign",
-    round_name: str,
-    there: "Sequence[Assignment]",
-    judged: dict[str, list[str]],
-    pace: "Pace",
-    pay: float | None,
+    campaign: "Campaign", round_name: str, there: "Sequence[Assignment]", judged: dict[str, list[str]]
 ) -> list[dict[str, Any]]:
-    """Returns the work of each rater: units, gold questions, sessions, open units, hours and pay."""
-    from fcconan.annotation import completed_assignments, estimate_effort
+    """Returns the work of each rater: units, gold questions, sessions and open units."""
+    from fcconan.annotation import completed_assignments
 
     units, done = campaign.units(), completed_assignments(campaign, round_name)
-    total = Counter(each.rater for each in there)
     known = Counter(each.rater for each in there if units[each.unit_id].role == "anchor")
     to_do = Counter(each.rater for each in there if (each.rater, each.unit_id) not in done)
     sessions = Counter(rater for rater, _ in {(each.rater, each.session) for each in there})
     return [
         {"rater": rater, "units": len(ids), "anchors": known[rater], "sessions": sessions[rater], "open": to_do[rater]}
-        | {name: value for name, value in estimate_effort(total[rater], pace, pay).items() if name != "units"}
         for rater, ids in judged.items()
     ]
 
@@ -324,11 +307,3 @@ def _about_spread(round_name: str, spread: "Balance") -> list[str]:
             f"{spread.most_shared} each; shared units {'connect' if spread.connected else 'do not connect'} all raters."
         )
     return found
-
-
-def _cost(pace: "Pace", hours: float | None, pay: float | None) -> str:
-    if pace.seconds is None or hours is None:
-        return "No time was measured yet: give --seconds-per-unit for an estimate."
-    how = f"measured on {pace.measured} units, {pace.pauses} pauses left out" if pace.measured else "as given"
-    cost = "" if pay is None else f", {pay:.2f} of pay"
-    return f"{pace.seconds:.1f} seconds a unit ({how}): {hours:.1f} hours{cost}."

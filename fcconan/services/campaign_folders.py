@@ -67,27 +67,15 @@ class Rounds(Configuration):
     )
 
 
-class GoldQuestions(Configuration):
-    """Criteria of gold questions: the pass mark, and the tolerance of a correct answer."""
+class Tolerance(Configuration):
+    """The tolerance of a correct answer to a gold question."""
 
-    pass_mark: float = share_option("Share of gold questions that must be answered correctly.", 0.8, rare=True)
     tolerance: float = option(
         0.0,
         help="Largest distance from the correct grade that counts as correct.",
         rare=True,
         ge=0,
         le=MOST_GRADES,
-    )
-
-
-class EffortOptions(Configuration):
-    """Time per unit, and hourly pay."""
-
-    seconds_per_unit: float | None = option(
-        None, help="Time per unit for estimates; default: as measured or simulated.", rare=True, metavar="SECONDS", ge=0
-    )
-    pay_per_hour: float | None = option(
-        None, help="Hourly pay for estimates of cost.", rare=True, metavar="FLOAT", ge=0
     )
 
 

@@ -1,4 +1,4 @@
-"""Agreement of the raters of a campaign, and checks of each rater."""
+"""Agreement of the raters of a campaign, and their gold accuracy and time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from fcconan.services.campaign_folders import (
     CampaignFolder,
     CampaignResult,
     CampaignSeed,
-    GoldQuestions,
     Rounds,
+    Tolerance,
     count_option,
 )
 from fcconan.services.configuration import option
@@ -20,25 +20,16 @@ from fcconan.services.options import MOST_RESAMPLES
 if TYPE_CHECKING:
     from fcconan.annotation import Campaign
 
-PERMUTATIONS = 10_000  # where no intervals are wanted
 MOST_LABELS = 101  # a scale with more grades has no signature of its own
 
 
-class RaterQualityOptions(CampaignSeed, Rounds, GoldQuestions):
-    """Which answers are compared, and when a rater is marked."""
+class RaterQualityOptions(CampaignSeed, Rounds, Tolerance):
+    """Which answers are compared."""
 
     list_units: int = count_option("Number of units with most disagreement to list.", 10, least=0)
-    min_seconds: float | None = option(
-        None,
-        help="Time below which an answer is fast; default: from the answers of all raters.",
-        rare=True,
-        metavar="SECONDS",
-        gt=0,
-    )
-    significance: float = option(0.05, help="Corrected p-value below which a rater is marked.", rare=True, gt=0, lt=1)
     resamples: int = option(
         10_000,
-        help="Resamples of the bootstrap and of significance tests; 0 gives no intervals.",
+        help="Resamples of the bootstrap; 0 gives no intervals.",
         ge=0,
         le=MOST_RESAMPLES,
     )
@@ -47,7 +38,7 @@ class RaterQualityOptions(CampaignSeed, Rounds, GoldQuestions):
 
 @dataclass(frozen=True, repr=False)
 class RaterQualityResult(CampaignResult):
-    """Agreement, and checks of each rater; its main table has one row for each coefficient and group of raters.
+    """Agreement, gold accuracy and time; its main table has one row for each coefficient and group of raters.
 
     Attributes:
         listed: How many units with disagreement are listed.
@@ -57,26 +48,26 @@ class RaterQualityResult(CampaignResult):
 
     @property
     def signature(self) -> str:
-        """The signatures of agreement and of the tests."""
+        """The signatures of agreement."""
         return " ".join(self.signature_lines())
 
     def signature_lines(self) -> list[str]:
-        """Returns the distinct signatures of agreement, and that of the tests."""
-        return [*self.data["signature"], self.data["tests_signature"]]
+        """Returns the distinct signatures of agreement."""
+        return list(self.data["signature"])
 
 
 def check_raters(campaign: CampaignFolder, options: RaterQualityOptions = RaterQualityOptions()) -> RaterQualityResult:
-    """Measures the agreement of raters, and checks each rater for drift, speed, constant answers and gold questions.
+    """Measures the agreement of raters, and the gold accuracy and median time of each rater.
 
     Args:
         campaign: The folder of the campaign.
         options: The options.
 
     Returns:
-        Agreement and checks. The main table has one row for each aspect, coefficient and group of raters (`level` is
+        The main table has one row for each aspect, coefficient and group of raters (`level` is
         `overall`, `pair`, `subset` or `label`), with `value`, the interval `low` and `high`, and `n`.
-        `data["checks"]` has one row for each check of a rater, with `statistic`, `value`, `p`, `p_corrected` and
-        `flagged`; `data["units"]` lists the units by disagreement.
+        `data["raters"]` has one row for each rater, with `gold_accuracy` and `median_seconds`; `data["units"]` lists
+        the units by disagreement.
 
     Raises:
         InputError: The round does not exist, has no answers, or is the round of validators.
@@ -95,31 +86,21 @@ def check_raters(campaign: CampaignFolder, options: RaterQualityOptions = RaterQ
         "confidence": options.confidence,
         "seed": derived_seed(opened.settings.seed, "agree", options.seed),
     }
-    marks = {
-        "pass_mark": options.pass_mark,
-        "within": options.tolerance,
-        "too_fast": options.min_seconds,
-        "level": options.significance,
-    }
-    data = _measured(opened, opened.rounds_like(options.round), drawn, marks)
+    data = _measured(opened, opened.rounds_like(options.round), drawn, options.tolerance)
     return RaterQualityResult(data, opened.settings.name, options.list_units)
 
 
-def _measured(
-    campaign: "Campaign", rounds: Sequence[str], drawn: dict[str, Any], marks: dict[str, Any]
-) -> dict[str, Any]:
+def _measured(campaign: "Campaign", rounds: Sequence[str], drawn: dict[str, Any], tolerance: float) -> dict[str, Any]:
     from fcconan.annotation import (
         VALIDATION,
         agreement_rows,
-        attention_checks,
-        check_families,
         current_votes,
         disputed_units,
-        family_notes,
+        rater_summaries,
         reliability_data,
         subset_means,
     )
-    from fcconan.scoring import agreement_signature, family_parts, has_pair_intervals
+    from fcconan.scoring import agreement_signature, has_pair_intervals
 
     if VALIDATION in rounds:
         raise InputError(
@@ -129,9 +110,6 @@ def _measured(
     votes = current_votes(campaign, rounds)
     if not any(votes.values()):
         raise InputError(f"{campaign.folder} has no answers in {', '.join(rounds)}: import some first")
-    permutations = drawn["resamples"] or PERMUTATIONS
-    made = attention_checks(campaign, rounds, permutations=permutations, seed=drawn["seed"], **marks)
-    families = check_families(made, permutations)
     rows = agreement_rows(campaign, votes, **drawn)
     several = {unit for given in votes.values() for unit, said in given.items() if len(said) > 1}
     single = {unit for given in votes.values() for unit in given} - several
@@ -143,17 +121,11 @@ def _measured(
         for table in reliability_data(campaign, votes)
         if len(table.domain) <= MOST_LABELS
     ]
-    tests = {"test": "attention", "draws": permutations, "seed": drawn["seed"], **family_parts(families, "check")}
     return {
         "signature": list(dict.fromkeys(signatures)),
-        "tests_signature": "|".join([population, *(f"{key}:{value}" for key, value in tests.items())]),
         "rows": rows,
         "subsets": subset_means(rows),
         "units": disputed_units(campaign, votes),
-        "checks": made,
-        "families": [family.to_json() for family in families],
-        "notes": [
-            f"{len(several)} units have answers of two or more raters, {len(single)} of one.",
-            *family_notes(families, permutations),
-        ],
+        "raters": rater_summaries(campaign, rounds, within=tolerance),
+        "notes": [f"{len(several)} units have answers of two or more raters, {len(single)} of one."],
     }

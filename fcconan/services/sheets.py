@@ -15,10 +15,9 @@ if TYPE_CHECKING:
 class SheetOptions(Configuration):
     """Options of `export_sheets`: format, round and raters."""
 
-    tool: Literal["csv", "label-studio", "argilla"] = option("csv", help="Format of the sheets.")
+    tool: Literal["csv", "label-studio"] = option("csv", help="Format of the sheets.")
     round: str = option("main", help="Round of the campaign.", metavar="NAME")
     rater: tuple[str, ...] = option((), help="Only the sheet of this rater.", metavar="NAME")
-    suggestions: Path | None = file_option("Votes, ratings or comparisons to show as suggestions.")
     unanswered: bool = option(False, help="Export only units without an answer.")
 
 
@@ -47,8 +46,8 @@ def export_sheets(
         options: The options.
 
     Returns:
-        The exported sheets. The main table has one row for each rater, with the columns `rater`, `units`, `sessions`,
-        `suggested` (units with a suggestion) and `file`.
+        The exported sheets. The main table has one row for each rater, with the columns `rater`, `units`, `sessions`
+        and `file`.
 
     Raises:
         InputError: The round or rater does not exist, all units have answers, or a file exists with other content.
@@ -57,17 +56,15 @@ def export_sheets(
         >>> export_sheets(campaign, folder / "sheets").to_frame()[["rater", "units"]].values.tolist()
         [['ombrey-1', 4], ['tessok-2', 4]]
     """
-    from fcconan.annotation import Campaign, export, read_suggestions, write
+    from fcconan.annotation import Campaign, export, write
 
     opened, out = Campaign(Path(campaign)), Path(out)
     check_outside(opened.folder, out)
-    shown = None if options.suggestions is None else read_suggestions(options.suggestions, opened, options.round)
     exported = export(
         opened,
         options.tool,
         round_name=options.round,
         raters=options.rater or None,
-        suggestions=shown,
         unanswered=options.unanswered,
     )
     written = write(out, exported.files)
@@ -76,13 +73,11 @@ def export_sheets(
             "rater": rater,
             "units": len(items),
             "sessions": len({item.assignment.session for item in items}),
-            "suggested": sum(bool(item.suggestions) for item in items),
             "file": str(out / name),
         }
         for rater, (name, items) in exported.handed.items()
     ]
-    left_out = None if shown is None else {"other": shown.n_other, "unanswered": shown.n_without}
-    data = {"round": options.round, "tool": options.tool, "raters": rows, "suggestions_left_out": left_out}
+    data = {"round": options.round, "tool": options.tool, "raters": rows}
     return SheetResult(data, opened.settings.name, written)
 
 
@@ -119,7 +114,7 @@ def import_answers(
     files: Annotated[
         Sequence[Path | str],
         argument(
-            "Files that raters returned: CSV, Label Studio's JSON, Argilla's records.",
+            "Files that raters returned: CSV, or Label Studio's JSON.",
             many=True,
             path=True,
             role="read",

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.queue_replay import needed, needed_at_random, replay
@@ -675,15 +673,6 @@ def test_rows_of_scores_say_what_they_score(
     assert {score.name: score.values for score in found} == {
         ":".join(filter(None, ("s.jsonl", name))): values for name, values in expected.items()
     }
-
-
-def test_the_shards_of_scored_products_are_read_together(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no part-\*\.parquet"):
-        read_scores(tmp_path, UNITS, FITTING)
-    for number, (pair, score) in enumerate([("h:c", 0.5), ("i:d", 0.25)]):
-        pq.write_table(pa.table({"pair_id": [pair], "score": [score]}), tmp_path / f"part-{number}.parquet")
-    (found,) = read_scores(tmp_path, UNITS, FITTING)
-    assert found.values == {"h:c": 0.5, "i:d": 0.25}
 
 
 def test_low_grades_speak_for_what_is_looked_for_among_low_grades(tmp_path: Path) -> None:

@@ -58,9 +58,7 @@ def test_rule_does_not_depend_on_the_order_and_knows_all_its_reasons() -> None:
         assert resolve(votes) == resolve(votes[::-1]) == resolve(sorted(votes))
         found.add(resolve(votes)[1])
     assert found == {"unanimous", "majority", "not_sure", "no_majority"}
-    assert {reason for _, reason in RULE.values()} | {"person", "person_discarded", "posterior", "improbable"} == set(
-        REASONS
-    )
+    assert {reason for _, reason in RULE.values()} | {"person", "person_discarded"} == set(REASONS)
     assert not LABELLED.keys() & DISCARDED.keys()
 
 
@@ -458,31 +456,3 @@ def test_an_answer_of_somebody_unknown_is_no_vote(tmp_path: Path) -> None:
     campaign.write("answers.jsonl", [*campaign.history(), Answer("main", "stranger", "hs-1:cn-1", "label", YES)])
     with pytest.raises(InputError, match="has no rater stranger: restore its files from a backup"):
         adjudicate(campaign)
-
-
-def test_dawid_and_skene_in_place_of_the_rule(tmp_path: Path) -> None:
-    # The third rater says the contrary of the others on twenty pairs, and does so, it is taken, where they are away.
-    campaign = labelled(tmp_path / "c", "0202" * 5 + "0--", "0202" * 5 + "---", "2020" * 5 + "22-")
-    found = adjudicate(campaign, method="dawid-skene")
-    assert [each.label for each in found.decisions] == [NO, YES] * 10 + [NO, NO, None]
-    assert [each.reason for each in found.decisions] == ["posterior"] * 22 + ["all_skipped"]
-    assert found.by_rule["hs-22:cn-22"] == Decision("hs-22:cn-22", NO, "rule", "posterior")
-    assert adjudicate(campaign).by_rule["hs-22:cn-22"] == Decision("hs-22:cn-22", YES, "votes", "single")
-    strict = adjudicate(campaign, method="dawid-skene", at_least=1.0)
-    assert Counter(each.reason for each in strict.decisions) == {"improbable": 22, "all_skipped": 1}
-
-
-def test_the_method_from_the_command_line(tmp_path: Path, run_cli: RunCli) -> None:
-    labelled(tmp_path / "c", "0202" * 5 + "0", "0202" * 5 + "0", "2020" * 5 + "2")
-    arguments = (
-        "annotate",
-        "adjudicate",
-        tmp_path / "c",
-        "--aggregation",
-        "dawid-skene",
-        "--json",
-        tmp_path / "a.json",
-    )
-    run = run_cli(*arguments)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert json.loads((tmp_path / "a.json").read_text())["decided"]["posterior"] == 21

@@ -262,23 +262,20 @@ def small_campaign(folder: Path, n_raters: int = 3) -> Campaign:
 def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: RunCli) -> None:
     small_campaign(tmp_path / "ombrey")
     options = ("--overlap", "2=0.2", "--overlap", "3=0.05", "--session-size", 10, "--gold-per-session", 1)
-    command = ("annotate", "assign", tmp_path / "ombrey", *options, "--seconds-per-unit", 30, "--pay-per-hour", 12)
+    command = ("annotate", "assign", tmp_path / "ombrey", *options)
     done = run_cli(*command, "--json", tmp_path / "assigned.json")
     assert done.returncode == 0, done.stderr
     assert "60 units, 78 judgements: 45 by 1, 12 by 2, 3 by 3." in done.stdout
     assert "3 of 3 pairs of raters share units, 7 to 7 each" in done.stdout
     written = json.loads((tmp_path / "assigned.json").read_text())
-    # 26 units in three sessions of up to nine, and an anchor in each: 29 of 30 seconds at 12 an hour.
+    # 26 units in three sessions of up to nine, and an anchor in each.
     assert written["raters"][0] == {
         "rater": "annotator-1",
         "units": 26,
         "anchors": 3,
         "sessions": 3,
         "open": 29,
-        "hours": 29 / 120,
-        "pay": 2.9,
     }
-    assert written["effort"] == {"units": 87, "hours": 0.725, "pay": 8.7}
     file = tmp_path / "ombrey" / "rounds" / "main.jsonl"
     before = file.read_bytes()
     again = run_cli(*command)
@@ -317,7 +314,6 @@ def test_the_command_assigns_once_and_says_how_evenly(tmp_path: Path, run_cli: R
         (("--exclude-round", "shared-1"), "has no other round 'shared-1', expected one of none"),
         (("--overlap", "2=nan"), "Invalid value for '--overlap'"),
         (("--overlap", "2=.6", "--overlap", "3=.5"), "are 0.6 by 2 and 0.5 by 3: give shares with a sum of at most 1"),
-        (("--seconds-per-unit", "inf"), "Invalid value for '--seconds-per-unit'"),
         (("--review", "main", "--max-distance", "inf"), "Invalid value for '--max-distance'"),
         (("--sample-size", 61), "--sample-size is 61, expected 1 to 60"),
     ],

@@ -10,11 +10,9 @@ import pytest
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
-from fcconan.annotation.attention import attention_checks
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.quality import disputed_units, reliability_data
-from fcconan.annotation.simulation.raters import AnnotatorModel
-from fcconan.annotation.simulation.sheets import sample_ground_truth, simulate_answers
+from fcconan.annotation.quality import disputed_units, rater_summaries, reliability_data
+from fcconan.annotation.simulation import sample_truth, simulate_answers
 from fcconan.annotation.tools import exchange
 from fcconan.annotation.validation import validation_summary
 from fcconan.annotation.votes import current_votes
@@ -30,14 +28,12 @@ STEPS: dict[str, Callable[[Campaign], Any]] = {
     "adjudicate": lambda it: adjudicate(it, rounds=everything(it)),
     "plan": lambda it: plan_validation(it, twice=1.0),
     "summary": lambda it: validation_summary(it, resamples=0),
-    "checks": lambda it: attention_checks(it, everything(it), permutations=9),
+    "raters": lambda it: rater_summaries(it, everything(it)),
     "rated": lambda it: reliability_data(it, current_votes(it, everything(it))),
     "disputed": lambda it: disputed_units(it, current_votes(it, everything(it))),
     "reassign": lambda it: reassign(it, "main", relieve=True),
     "export": lambda it: exchange.export(it, "csv"),
-    "simulate": lambda it: simulate_answers(
-        it, "main", dict.fromkeys(it.raters(), AnnotatorModel()), sample_ground_truth(it), seed=0
-    ),
+    "simulate": lambda it: simulate_answers(it, "main", sample_truth(it), seed=0),
 }
 
 

@@ -8,17 +8,14 @@ from typing import Any, get_args
 
 import pytest
 
-from fcconan.annotation.adjudication import MODELS
 from fcconan.annotation.assignment.assignments import Blocks
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
 from fcconan.annotation.imports import import_files
 from fcconan.annotation.tools import csv_sheets, exchange, guidelines, task_view
-from fcconan.annotation.tools.exchange import read_suggestions
 from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect
-from fcconan.services.adjudication import AdjudicateOptions
 from fcconan.services.assignment import AssignOptions
 from fcconan.services.sheets import SheetOptions
 from tests.annotation.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
@@ -229,8 +226,8 @@ def test_other_broken_files_are_refused(unchanged: Campaign, tmp_path: Path) -> 
         ("a.json", '[{"data": ', "not JSON"),
         ("a.json", rows.replace('"comment": ""', r'"comment": "\ud83d"', 1), "not JSON .*surrogates not allowed"),
         ("a.json", rows.replace('"label"', '"label": "appropriate", "label"', 1), "not JSON .*a key twice"),
-        ("a.json", rows, "record 1: label has no status: export JSON, not JSON-MIN"),
-        ("a.json", '{"data": 1}', "expected a JSON list of tasks or records"),
+        ("a.json", rows, r"task 1: no `data` or `annotations`: export the project as JSON \(not JSON-MIN\)"),
+        ("a.json", '{"data": 1}', "expected a JSON list of tasks"),
     ):
         with pytest.raises(InputError, match=message):
             read(unchanged, tmp_path / name, content)
@@ -275,80 +272,8 @@ def test_every_tool_of_the_options_has_files_and_a_kind_of_file() -> None:
     assert set(get_args(SheetOptions.model_fields["tool"].annotation)) == set(exchange.TOOLS) == set(task_view.ENDS)
 
 
-def test_options_name_the_methods_of_adjudication_and_the_blocks() -> None:
-    assert set(get_args(AdjudicateOptions.model_fields["aggregation"].annotation)) == set(MODELS)
+def test_options_name_the_blocks() -> None:
     assert get_args(AssignOptions.model_fields["blocks"].annotation) == get_args(Blocks)
-
-
-def test_suggestions_are_shown_beside_the_questions(unchanged: Campaign, tmp_path: Path) -> None:
-    path = tmp_path / "votes.csv"
-    path.write_text(
-        "pair_id,rater,label\nhs-1:cn-1,lexical,appropriate\nhs-9:cn-9,lexical,appropriate\nhs-1:cn-2,lexical,\n"
-    )
-    suggested = read_suggestions(path, unchanged, "main")
-    assert (suggested.rater, suggested.n_other, suggested.n_without) == ("lexical", 1, 1)
-    rows = rows_of(unchanged, suggestions=suggested)
-    assert [row["suggested_label"] for row in rows] == ["appropriate", "", "", ""]
-    assert {row["label"] for row in rows} == {""}
-    found = read(
-        unchanged,
-        tmp_path / "s.csv",
-        exchange.export(unchanged, "csv", suggestions=suggested).files["main-ombrey-1.csv"],
-    )
-    assert [one.values for one in found.units] == [{}] * 4
-
-
-def test_suggestions_for_comparisons_turn_with_the_replies(tmp_path: Path) -> None:
-    campaign = campaign_of("pairwise", tmp_path / "campaign")
-    path = tmp_path / "verdicts.jsonl"
-    verdicts = [("re-1", "re-2", "a"), ("re-3", "re-2", "a"), ("re-1", "re-3", "invalid")]
-    rows = [{"reply_a": a, "reply_b": b, "rater": "judge", "verdict": said} for a, b, said in verdicts]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    suggested = read_suggestions(path, campaign, "main")
-    # re-2:re-3 is judged in the other order in the file.
-    assert suggested.values == {"re-1:re-2": {"label": "a"}, "re-2:re-3": {"label": "b"}}
-    straight, turned = (rows_of(campaign, rater, suggestions=suggested) for rater in RATERS)
-    assert [row["suggested_label"] for row in straight] == ["a", "b", ""]
-    assert [row["suggested_label"] for row in turned] == ["", "a", "b"]
-
-
-def test_suggested_grades(tmp_path: Path) -> None:
-    campaign = campaign_of("cseval", tmp_path / "campaign")
-    path = tmp_path / "ratings.csv"
-    path.write_text("reply_id,rater,aspect,value\nre-1,gpt,relevance,4.0\nre-1,gpt,fluency,2\nre-2,gpt,coherence,3\n")
-    suggested = read_suggestions(path, campaign, "main")
-    assert suggested.values == {"re-1": {"relevance": 4}, "re-2": {"coherence": 3}}
-    assert suggested.n_other == 1
-    row = rows_of(campaign, suggestions=suggested)[0]
-    assert (row["suggested_relevance"], row["suggested_coherence"]) == ("4", "")
-    assert "suggested_suitableness" not in row
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "pair_id,label\nhs-1:cn-1,appropriate\n",
-            "row 1: no rater: give votes, ratings or comparisons",
-        ),
-        (
-            "pair_id,rater,label\nhs-1:cn-1,x,fine\n",
-            'row 1: label is "fine", expected one of not_appropriate, not_sure',
-        ),
-        (
-            "pair_id,rater,label\nhs-1:cn-1,x,not_sure\nhs-1:cn-1,x,not_sure\n",
-            "row 2: label of hs-1:cn-1 has a suggestion",
-        ),
-        ("pair_id,rater,label\nhs-1:cn-1,x,not_sure\nhs-1:cn-2,y,not_sure\n", r"row 2: a second rater \(x, y\)"),
-        ("pair_id,rater,label\nhs-9:cn-9,x,not_sure\n", "has no answer about a unit of"),
-    ],
-)
-def test_bad_suggestions_are_refused(unchanged: Campaign, tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "v.csv").write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_suggestions(tmp_path / "v.csv", unchanged, "main")
-    with pytest.raises(InputError, match="cannot be used in the validation round"):
-        read_suggestions(tmp_path / "v.csv", unchanged, VALIDATION)
 
 
 LABEL = Question("label", "", "", (("a", ""), ("tie", "")))

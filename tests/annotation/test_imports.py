@@ -430,7 +430,7 @@ def test_the_command_line(pairs: Campaign, tmp_path: Path, run_cli: RunCli) -> N
         f"Next: fcconan annotate import {pairs.folder} FILES (after raters have filled in and returned the sheets)"
     )
     assert json.loads(result.read_text())["raters"] == [
-        {"rater": "ombrey-1", "units": 4, "sessions": 2, "suggested": 0, "file": str(out / "main-ombrey-1.csv")}
+        {"rater": "ombrey-1", "units": 4, "sessions": 2, "file": str(out / "main-ombrey-1.csv")}
     ]
     assert run_cli(*command).stdout.splitlines()[0] == "Round main for csv: everything was there already"
     sheet = edited(out / "main-ombrey-1.csv", lambda rows: rows[0].update(label="appropriate"))

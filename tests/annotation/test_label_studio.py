@@ -8,11 +8,10 @@ import pytest
 
 from fcconan.annotation.campaigns import Campaign
 from fcconan.annotation.imports import Imported, import_files
-from fcconan.annotation.tools import exchange, label_studio
-from fcconan.annotation.tools.exchange import Suggestions
+from fcconan.annotation.tools import exchange
 from fcconan.annotation.tools.task_view import Question
 from fcconan.errors import InputError
-from tests.annotation.handed_out import RATERS, REPLIES, campaign_of
+from tests.annotation.handed_out import RATERS, REPLIES, as_result, campaign_of
 
 Row = dict[str, Any]
 FIRST, SECOND, THIRD, FOURTH = "hs-1:cn-1", "hs-1:cn-2", "hs-2:cn-1", "hs-2:cn-2"
@@ -125,21 +124,14 @@ def test_the_project_carries_configuration_and_guidelines(pairs: Campaign) -> No
     assert (project["show_skip_button"], project["maximum_annotations"]) == (True, 1)
 
 
-def test_tasks_are_in_the_raters_order_with_predictions(tmp_path: Path) -> None:
+def test_tasks_are_in_the_raters_order(tmp_path: Path) -> None:
     campaign = campaign_of("pairwise", tmp_path / "campaign")
-    suggested = Suggestions("judge", {"re-1:re-2": {"label": "a"}}, 0, 0)
-    straight, turned = (tasks_of(campaign, rater, suggestions=suggested) for rater in RATERS)
+    turned = tasks_of(campaign, RATERS[1])
     assert [task["data"]["unit_id"] for task in turned] == ["re-1:re-3", "re-2:re-3", "re-1:re-2"]
     assert set(turned[2]["data"]) == {
         *("campaign", "round", "rater", "unit_id", "text_sha", "session", "hate_speech", "reply_a", "reply_b")
     }
     assert turned[2]["data"]["reply_a"] == REPLIES["re-2"][2]
-    result = {"from_name": "label", "to_name": "reply_b", "type": "choices"}
-    assert straight[0]["predictions"] == [
-        {"model_version": "judge", "result": [result | {"value": {"choices": ["a"]}}]}
-    ]
-    assert turned[2]["predictions"] == [{"model_version": "judge", "result": [result | {"value": {"choices": ["b"]}}]}]
-    assert "predictions" not in straight[1]
 
 
 def test_an_export_is_read(pairs: Campaign, tmp_path: Path) -> None:
@@ -166,7 +158,7 @@ def test_an_export_is_read(pairs: Campaign, tmp_path: Path) -> None:
 def test_grades_of_an_export_are_read(tmp_path: Path) -> None:
     campaign = campaign_of("grounded", tmp_path / "campaign")
     questions = [Question(name, "", "", low=1, high=5, decimals=2) for name in campaign.aspects]
-    result = [label_studio.as_result(question, 2.25, "reply") for question in questions]
+    result = [as_result(question, 2.25, "reply") for question in questions]
     taken(campaign, returned(campaign, tmp_path / "e.json", {"re-1": [annotation(*result)]}))
     assert [(each.aspect, each.value) for each in campaign.history()] == [(name, 2.25) for name in campaign.aspects]
     stars = campaign_of("cseval", tmp_path / "stars")

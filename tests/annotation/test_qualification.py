@@ -5,7 +5,6 @@ import pytest
 
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.qualification import assign_qualification, join, leave, marked, qualify
-from fcconan.annotation.simulation.forecast import Pace, estimate_effort, measured_pace
 from fcconan.errors import InputError
 from fcconan.judging.tasks import load_task
 from tests.conftest import RunCli
@@ -142,26 +141,6 @@ def test_who_cannot_join(names: list[str], message: str) -> None:
         join(raters, names, role="annotator")
     with pytest.raises(InputError, match="unknown rater 'b-1', expected one of a-1, a-2, v-1"):
         leave(raters, ["b-1"])
-
-
-def timed(*seconds: float | None) -> list[Answer]:
-    return [Answer("main", "rater-1", f"unit-{each}", "label", "a", seconds=time) for each, time in enumerate(seconds)]
-
-
-def test_the_pace_is_the_mean_of_what_was_measured_without_pauses() -> None:
-    # Quartiles 20 and 40: beyond 40 + 3 * 20 = 100 it is a pause.
-    assert measured_pace(timed(10, 20, 30, 40, 3600)) == Pace(25.0, 4, 1)
-    assert measured_pace(timed(10, 20, None)) == Pace(15.0, 2, 0)
-    assert measured_pace(timed(None)) == Pace(None, 0, 0)
-    several = [Answer("main", "rater-1", "unit-1", aspect, 3, seconds=40) for aspect in ("relevance", "coherence")]
-    assert measured_pace(several) == Pace(40.0, 1, 0)  # the unit's time, whatever the number of aspects
-
-
-def test_time_and_pay() -> None:
-    assert estimate_effort(240, Pace(30.0), 15.0) == {"units": 240, "hours": 2.0, "pay": 30.0}
-    assert estimate_effort(0, Pace(30.0), 15.0) == {"units": 0, "hours": 0.0, "pay": 0.0}
-    assert estimate_effort(240, Pace(30.0)) == {"units": 240, "hours": 2.0, "pay": None}
-    assert estimate_effort(240, Pace(None), 15.0) == {"units": 240, "hours": None, "pay": None}
 
 
 def test_the_commands_from_the_invitation_to_the_work(tmp_path: Path, run_cli: RunCli) -> None:

@@ -1,4 +1,4 @@
-"""Simulated raters: exact shares, sheets that import, one truth for all rounds, and plans."""
+"""Simulated raters: exact shares, sheets that import, and one truth for all rounds."""
 
 import json
 from pathlib import Path
@@ -9,28 +9,10 @@ import pytest
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign, Rater
-from fcconan.annotation.simulation.forecast import Pace, Panel, _kappa, _team, simulate_campaigns, simulated_pace
-from fcconan.annotation.simulation.raters import (
-    AnnotatorModel,
-    AnnotatorModels,
-    annotator_models,
-    grades,
-    known_raters,
-    label_shares,
-    read_annotator_models,
-    verdict_shares,
-)
-from fcconan.annotation.simulation.sheets import GroundTruth, read_ground_truth, sample_ground_truth, simulate_answers
-from fcconan.building.tiers import TIER_RULES
-from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
-from fcconan.scoring.agreement import measure_agreement
-from fcconan.services.simulation import SimulateOptions, simulate
-from tests.annotation.answered import NO, SURE, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
+from fcconan.annotation.simulation import sample_truth, simulate_answers
+from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli
-
-PAIRS, DUELS, GRADES = load_task("appropriateness"), load_task("pairwise"), load_task("cseval")
 
 
 def asked(folder: Path, number: int, raters: int = 2, *, kind: str = "pair", **options: Any) -> Campaign:
@@ -41,425 +23,85 @@ def asked(folder: Path, number: int, raters: int = 2, *, kind: str = "pair", **o
     return campaign_of(folder, units, said, task=task, **options)
 
 
-def filled(
-    campaign: Campaign, behaviour: AnnotatorModel, truth: GroundTruth, round_name: str = "main"
-) -> dict[str, Any]:
-    """Simulates everybody alike."""
-    return simulate_answers(campaign, round_name, dict.fromkeys(campaign.raters(), behaviour), truth, seed=1)
-
-
-def test_the_shares_of_labels_by_hand() -> None:
-    plain = label_shares(AnnotatorModel(accuracy=0.8, not_sure=0.1), PAIRS)
-    # Said: not_appropriate, appropriate, not_sure.
-    assert plain == pytest.approx(np.array([[0.72, 0.18, 0.1], [0.18, 0.72, 0.1]]))
-    # A quarter of the labels are appropriate whatever is right.
-    biased = label_shares(AnnotatorModel(accuracy=0.8, bias={YES: 0.25}), PAIRS)
-    assert biased == pytest.approx(np.array([[0.6, 0.4, 0.0], [0.15, 0.85, 0.0]]))
-    both = label_shares(AnnotatorModel(accuracy=1.0, not_sure=0.5, bias={YES: 0.2}), PAIRS)
-    assert both == pytest.approx(np.array([[0.4, 0.1, 0.5], [0.0, 0.5, 0.5]]))
-    # What is right in a comparison is one of three.
-    assert label_shares(AnnotatorModel(accuracy=0.6), DUELS)[2] == pytest.approx([0.2, 0.2, 0.6])
-    given = AnnotatorModel(confusion={NO: {NO: 0.7, SURE: 0.3}, YES: {YES: 1.0}}, not_sure=0.9)
-    assert label_shares(given, PAIRS) == pytest.approx(np.array([[0.7, 0, 0.3], [0, 1, 0]]))
-
-
-def test_verdicts_follow_bradley_terry_and_davidson() -> None:
-    # d = 2 ln 3: a, b and tie are as 3, 1/3 and 2.
-    shares = verdict_shares(AnnotatorModel(sharpness=2.0, ties=2.0), np.array([np.log(3), 0.0]), DUELS)
-    assert shares == pytest.approx(np.array([[3, 1 / 3, 2], [1, 1, 2]]) / [[16 / 3], [4]])
-    # Without ties it is the logistic function.
-    sure = verdict_shares(AnnotatorModel(sharpness=1.0, ties=0.0), np.array([np.log(4)]), DUELS)
-    assert sure[0] == pytest.approx([0.8, 0.2, 0.0])
-    # Half of the verdicts are for the first reply shown.
-    leaning = verdict_shares(AnnotatorModel(sharpness=1.0, ties=0.0, bias={"a": 0.5}), np.array([np.log(4)]), DUELS)
-    assert leaning[0] == pytest.approx([0.9, 0.1, 0.0])
-    assert np.isfinite(verdict_shares(AnnotatorModel(sharpness=1e6), np.array([9.0]), DUELS)).all()
-
-
-def test_grades_are_shifted_rounded_and_clipped() -> None:
-    aspect, generator = GRADES.aspects[0], np.random.default_rng(0)
-    quiet = AnnotatorModel(noise=0.0, bias={aspect.name: 0.7})
-    assert grades(quiet, aspect, np.array([1.0, 2.4, 4.9]), generator).tolist() == [2.0, 3.0, 5.0]
-    low = AnnotatorModel(noise=0.0, bias={aspect.name: -3.0})
-    assert grades(low, aspect, np.array([1.0, 4.4]), generator).tolist() == [1.0, 1.0]
-    noisy = grades(AnnotatorModel(noise=0.5), aspect, np.full(4000, 3.0), generator)
-    assert set(noisy) <= {1.0, 2.0, 3.0, 4.0, 5.0}
-    # Half a grade away is one standard deviation: a normal variable stays within it 68.3 % of the time.
-    assert np.mean(noisy == 3) == pytest.approx(0.683, abs=0.02)
-
-
-def test_votes_have_the_shares_that_were_asked_for(tmp_path: Path) -> None:
+def test_answers_have_the_shares_that_were_asked_for(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 1000, 1)
-    truth = sample_ground_truth(campaign, positive_rate=0.2)
-    assert sum(given[LABEL] == YES for given in truth.values.values()) == 200
-    rows = filled(campaign, AnnotatorModel(accuracy=0.8, not_sure=0.1, skip=0.05), truth)["rater-1"]
+    truth = sample_truth(campaign)
+    assert sum(given[LABEL] == YES for given in truth.values()) == 170
+    (rows,) = simulate_answers(campaign, "main", truth, accuracy=0.8, skip_rate=0.05, seed=1).values()
     judged = [row for row in rows if not row["skip"]]
     assert len(judged) / 1000 == pytest.approx(0.95, abs=0.02)
     assert {row[LABEL] for row in rows if row["skip"]} == {None}
-    assert np.mean([row[LABEL] == SURE for row in judged]) == pytest.approx(0.1, abs=0.025)
-    assert np.mean([row[LABEL] == truth.values[row["unit_id"]][LABEL] for row in judged]) == pytest.approx(
-        0.72, abs=0.035
-    )
-    assert np.median([row["seconds"] for row in rows]) == pytest.approx(30, abs=2)
+    assert {row[LABEL] for row in judged} == {NO, YES}
+    assert np.mean([row[LABEL] == truth[row["unit_id"]][LABEL] for row in judged]) == pytest.approx(0.8, abs=0.035)
 
 
 def test_what_a_rater_says_does_not_depend_on_who_else_is_asked(tmp_path: Path) -> None:
     few, many = asked(tmp_path / "few", 30, 1), asked(tmp_path / "many", 40, 3)
-    truth = sample_ground_truth(many)
-    behaviour = AnnotatorModel(accuracy=0.6)
-    by_unit = [
-        {row["unit_id"]: row[LABEL] for row in filled(campaign, behaviour, truth)["rater-1"]}
-        for campaign in (few, many)
-    ]
+    truth = sample_truth(many)
+    found = [simulate_answers(each, "main", truth, accuracy=0.6, seed=1) for each in (few, many, many)]
+    by_unit = [{row["unit_id"]: row[LABEL] for row in each["rater-1"]} for each in found]
     assert by_unit[0].items() <= by_unit[1].items()
-    assert filled(many, behaviour, truth) == filled(many, behaviour, truth)
-    assert len({tuple(row[LABEL] for row in rows) for rows in filled(many, behaviour, truth).values()}) == 3
+    assert found[1] == found[2]
+    assert len({tuple(row[LABEL] for row in rows) for rows in found[1].values()}) == 3
 
 
 @pytest.mark.parametrize("kind", ["pair", "comparison", "reply"])
 def test_sheets_import_and_faultless_raters_say_what_is_right(kind: str, tmp_path: Path, run_cli: RunCli) -> None:
     swapped = {"rater-1": [False] * 6, "rater-2": [True] * 6}
     campaign = asked(tmp_path / "c", 6, 2, kind=kind, swapped=swapped if kind == "comparison" else None)
-    (tmp_path / "a.yaml").write_text(
-        "default: {accuracy: 1.0, noise: 0, sharpness: 1.0e+6, ties: 0}\nraters: {rater-2: {seconds: 5}}\n"
-    )
-    truth = [{"unit_id": unit, "label": YES} for unit in campaign.units()]
-    given: list[object] = []
-    if kind == "pair":
-        (tmp_path / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in truth))
-        given = ["--truth", tmp_path / "t.jsonl"]
-    run = run_cli(
-        *("annotate", "simulate", tmp_path / "c", "--out", tmp_path / "out", "--json", tmp_path / "s.json"),
-        *("--annotator-model", tmp_path / "a.yaml", *given),
-    )
+    run = run_cli("annotate", "simulate", tmp_path / "c", "--out", tmp_path / "out", "--accuracy", 1)
     assert (run.returncode, run.stderr) == (0, "")
     run = run_cli("annotate", "import", tmp_path / "c", *sorted((tmp_path / "out").glob("*.csv")))
     assert (run.returncode, run.stderr) == (0, "")
-    planted = read_ground_truth(tmp_path / "out" / "truth.jsonl", campaign)
+    rows = map(json.loads, (tmp_path / "out" / "truth.jsonl").read_text().splitlines())
+    right = {(row["unit_id"], row["aspect"]): row["value"] for row in rows}
     answers = campaign.answers()
     assert len(answers) == 12 * len(campaign.aspects)
-    for (_, _, unit, aspect), answer in answers.items():
-        right = planted.values[unit][aspect]
-        assert answer.value == (round(float(right)) if kind == "reply" else right)
-    rows = json.loads((tmp_path / "s.json").read_text())["raters"]
-    assert [row["units"] for row in rows] == [6, 6]
-    if kind != "reply":
-        assert [row["right"] for row in rows] == [1.0, 1.0]
-    if kind == "pair":
-        assert {answer.value for answer in answers.values()} == {YES}
-    if kind == "comparison":
-        assert {right[LABEL] for right in planted.values.values()} == {"a", "b"}
+    assert all(answer.value == right[unit, aspect] for (_, _, unit, aspect), answer in answers.items())
 
 
-def test_leaning_to_the_first_reply_is_about_what_is_shown(tmp_path: Path) -> None:
-    swapped = {"rater-1": [False, True, False, True]}
-    campaign = asked(tmp_path / "c", 4, 1, kind="comparison", swapped=swapped)
-    rows = filled(campaign, AnnotatorModel(bias={"a": 1.0}), sample_ground_truth(campaign))["rater-1"]
-    assert [row[LABEL] for row in rows] == ["a"] * 4
+def test_wrong_grades_are_on_the_scale(tmp_path: Path) -> None:
+    campaign = asked(tmp_path / "c", 50, 1, kind="reply")
+    (rows,) = simulate_answers(campaign, "main", sample_truth(campaign), accuracy=0.0, seed=1).values()
+    assert {row["suitableness"] for row in rows} == {1, 2, 3}
+    assert {row["relevance"] for row in rows} == {1, 2, 3, 4, 5}
 
 
 def test_validators_judge_the_label_that_is_shown(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 40, 1, validators=["v1", "v2"])
-    truth = sample_ground_truth(campaign, positive_rate=0.5)
-    said = dict.fromkeys(campaign.units(), YES)
-    campaign.write("answers.jsonl", [])
-
-    add_answers(campaign, *(Answer("main", "rater-1", unit, LABEL, label) for unit, label in said.items()))
+    truth = sample_truth(campaign)
+    add_answers(campaign, *(Answer("main", "rater-1", unit, LABEL, YES) for unit in campaign.units()))
     campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
     write_plan(campaign, plan_validation(campaign))
-    found = filled(campaign, AnnotatorModel(accuracy=1.0), truth, VALIDATION)
+    found = simulate_answers(campaign, VALIDATION, truth, accuracy=1.0, seed=1)
     verdicts = {row["unit_id"]: row["agree_or_disagree"] for rows in found.values() for row in rows}
     assert len(verdicts) == 40
     assert {unit for unit, verdict in verdicts.items() if verdict == "agree"} == {
-        unit for unit, right in truth.values.items() if right[LABEL] == YES
+        unit for unit, right in truth.items() if right[LABEL] == YES
     }
-    doubting = filled(campaign, AnnotatorModel(not_sure=1.0), truth, VALIDATION)
-    assert all(row["skip"] == 1 and row["agree_or_disagree"] is None for rows in doubting.values() for row in rows)
-    trusting = filled(campaign, AnnotatorModel(accuracy=0.0, trusting=1.0), truth, VALIDATION)
-    assert {row["agree_or_disagree"] for rows in trusting.values() for row in rows} == {"agree"}
 
 
-def test_validators_of_grades_agree_within_a_distance(tmp_path: Path) -> None:
+def test_validators_of_grades_agree_within_one(tmp_path: Path) -> None:
     campaign = asked(tmp_path / "c", 3, 1, kind="reply", validators=["v1"])
-
     units = list(campaign.units())
-    right: dict[str, dict[str, str | float]] = {unit: dict.fromkeys(campaign.aspects, 3.0) for unit in units}
+    right = {unit: dict.fromkeys(campaign.aspects, 3) for unit in units}
     said = dict(zip(units, (3.0, 4.0, 5.0), strict=True))
     add_answers(
         campaign,
         *(Answer("main", "rater-1", unit, name, grade) for unit, grade in said.items() for name in campaign.aspects),
     )
     write_plan(campaign, plan_validation(campaign))
-    rows = filled(campaign, AnnotatorModel(noise=0.0), GroundTruth(right), VALIDATION)["v1"]
+    rows = simulate_answers(campaign, VALIDATION, right, accuracy=1.0, seed=1)["v1"]
     verdicts = {row["unit_id"]: row["agree_or_disagree"] for row in rows}
     assert [verdicts[unit] for unit in units] == ["agree", "agree", "disagree"]
-
-
-def test_behaviours_from_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "annotators.yaml"
-    path.write_text(
-        "default: {accuracy: 0.8, skip: 0.1}\nvalidators: {accuracy: 0.95}\nraters:\n  v2: {skip: 0.0}\n"
-        "  rater-1:\n    bias: {appropriate: 0.2}\n"
-    )
-    campaign = asked(tmp_path / "c", 1, 2, validators=["v1", "v2"])
-    found = annotator_models(campaign, read_annotator_models(path))
-    assert {name: (each.accuracy, each.skip, each.bias) for name, each in found.items()} == {
-        "rater-1": (0.8, 0.1, {YES: 0.2}),
-        "rater-2": (0.8, 0.1, {}),
-        "v1": (0.95, 0.1, {}),
-        "v2": (0.95, 0.0, {}),
-    }
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("default: {acuracy: 0.8}", "line 1: unknown key 'default.acuracy'; did you mean 'accuracy'"),
-        ("raters:\n  rater-1: {accuracy: 1.2}", "line 2: .*raters.rater-1.accuracy.*less than or equal to 1"),
-        ("everybody: {}", "line 1: unknown key 'everybody'"),
-        ("default: {confusion: {appropriate: {appropriate: 0.4}}}", "shares with the sum 1"),
-        ("raters: {somebody: {accuracy: 0.9}}", "somebody is not a rater"),
-        ("default: {bias: {good: 0.1}}", "has no good, expected one of not_appropriate, appropriate, not_sure"),
-        ("default: {bias: {appropriate: 0.7, not_sure: 0.4}}", "give shares from 0 with a sum of at most 1"),
-        ("default: {confusion: {appropriate: {appropriate: 1}}}", "a row of confusion for each of not_appropriate"),
-    ],
-)
-def test_bad_behaviours(content: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "annotators.yaml"
-    path.write_text(content)
-    campaign = asked(tmp_path / "c", 1, 1)
-    with pytest.raises(InputError, match=message):
-        annotator_models(campaign, read_annotator_models(path))
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([{"unit_id": "hs-1:cn-1", "label": YES}], "has no ground truth for hs-2:cn-2"),
-        ([{"unit_id": "hs-1:cn-1", "label": SURE}], "row 1: found 'not_sure', expected one"),
-    ],
-)
-def test_bad_truth(rows: list[dict[str, str]], message: str, tmp_path: Path) -> None:
-    path = tmp_path / "t.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(InputError, match=message):
-        read_ground_truth(path, asked(tmp_path / "c", 2, 1))
-
-
-def test_truth_of_comparisons_from_strengths_of_replies(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("reply_id,strength\nre-1a,0.5\nre-1b,-1\nre-2a,1\nre-2b,1\nother,3\n")
-    found = read_ground_truth(path, asked(tmp_path / "c", 2, 1, kind="comparison"))
-    assert found.values == {"re-1a:re-1b": {LABEL: "a"}, "re-2a:re-2b": {LABEL: "tie"}}
-    assert found.strengths == {"re-1a": 0.5, "re-1b": -1.0, "re-2a": 1.0, "re-2b": 1.0}
-
-
-# Plans.
-
-
-def panel(*annotators: AnnotatorModel, validator: AnnotatorModel | None = None, **options: Any) -> Panel:
-    staff = [validator or AnnotatorModel(accuracy=1.0)]
-    settings = {"n_validators": 2, "positive_rate": 0.2, "rule": TIER_RULES["released"], **options}
-    return Panel(annotators, staff, **settings)
-
-
-def test_a_plan_of_faultless_raters_by_hand(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 20, 1)
-    found = simulate_campaigns(
-        campaign, panel(AnnotatorModel(accuracy=1.0)), 3, {2: 0.2, 3: 0.1}, Pace(36.0), 10.0, repetitions=3, seed=0
-    )
-    means = {name: row["mean"] for name, row in found.items()}
-    # 14 units by one rater, 4 by two, 2 by three; 20 validations; 48 units of 36 seconds; 0.48 hours.
-    assert (means["judgements"], means["validations"]) == (28, 20)
-    assert (means["hours"], means["pay"]) == (pytest.approx(0.48), pytest.approx(4.8))
-    assert (means["discarded"], means["size all"]) == (0, 20)
-    assert [means[f"size {tier}"] for tier in ("diamond", "gold", "silver", "bronze")] == [6, 6, 20, 20]
-    assert [means[f"error {tier}"] for tier in ("diamond", "gold", "silver", "bronze", "all")] == [0] * 5
-    assert found["judgements"] == {"mean": 28.0, "low": 28.0, "high": 28.0, "n_undefined": 0}
-
-
-def test_the_error_of_single_votes_and_of_tiers_is_what_it_has_to_be(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 400, 1)
-    found = simulate_campaigns(
-        campaign,
-        panel(AnnotatorModel(accuracy=0.9), validator=AnnotatorModel(accuracy=0.8)),
-        3,
-        {},
-        Pace(None),
-        repetitions=40,
-        seed=0,
-    )
-    # One vote, wrong with 0.1; valid with 0.9 * 0.8 + 0.1 * 0.2 = 0.74, and then wrong with 0.02 / 0.74.
-    assert found["error bronze"]["mean"] == pytest.approx(0.1, abs=0.006)
-    assert found["size silver"]["mean"] == pytest.approx(296, abs=5)
-    assert found["error silver"]["mean"] == pytest.approx(0.02 / 0.74, abs=0.006)
-    # 95 % of campaigns: 400 votes, standard deviation 0.015.
-    assert found["error bronze"]["low"] == pytest.approx(0.1 - 1.96 * 0.015, abs=0.012)
-    assert found["error bronze"]["high"] == pytest.approx(0.1 + 1.96 * 0.015, abs=0.012)
-    assert found["hours"]["mean"] is found["kappa"]["mean"] is found["error diamond"]["mean"] is None
-    assert found["kappa"]["n_undefined"] == 40
-
-
-def test_expected_kappa_is_the_one_of_the_model(tmp_path: Path) -> None:
-    campaign = asked(tmp_path / "c", 500, 1)
-    half = panel(AnnotatorModel(accuracy=0.9), positive_rate=0.5, n_validators=0)
-    found = simulate_campaigns(campaign, half, 2, {2: 1.0}, Pace(1.0), repetitions=20, seed=0)
-    # Equal with 0.9² + 0.1² = 0.82, by chance with 0.5: (0.82 - 0.5) / 0.5.
-    assert found["kappa"]["mean"] == pytest.approx(0.64, abs=0.02)
-    assert found["alpha"]["mean"] == pytest.approx(0.64, abs=0.02)
-    # Two who contradict each other decide nothing: 0.18 of the units; both wrong: 0.01 of 0.82.
-    assert found["discarded"]["mean"] == pytest.approx(90, abs=4)
-    assert found["error all"]["mean"] == pytest.approx(0.01 / 0.82, abs=0.004)
-    assert found["validations"]["mean"] == found["size silver"]["mean"] == 0  # nobody validates
-
-
-def test_kappa_in_plans_is_that_of_the_score(tmp_path: Path) -> None:
-    generator = np.random.default_rng(5)
-    values = generator.integers(3, size=(4, 30)).astype(float)
-    values[generator.random(values.shape) < 0.3] = np.nan
-    rows = np.array([(unit, rater) for unit in range(30) for rater in range(4)])
-    given = values[rows[:, 1], rows[:, 0]]
-    votes = np.where(np.isnan(given), -1, given).astype(np.int64)
-    theirs = measure_agreement(values, [0, 1, 2], coefficients=["cohen"], resamples=0)[0]
-    assert theirs["level"] == "overall"
-    assert _kappa(votes, rows, 30, 4, 3) == pytest.approx(theirs["value"])
-
-
-def test_plans_of_other_units(tmp_path: Path) -> None:
-    replies = asked(tmp_path / "r", 60, 1, kind="reply")
-    quiet = panel(AnnotatorModel(noise=0.0), rule=None)
-    found = simulate_campaigns(replies, quiet, 3, {2: 0.5}, Pace(1.0), repetitions=3, seed=0)
-    # Rounding alone: even over half a grade to both sides, so a third of a quarter, squared.
-    assert found["error"]["mean"] == pytest.approx((1 / 12) ** 0.5, abs=0.03)
-    assert found["alpha"]["mean"] == pytest.approx(1.0)
-    duels = asked(tmp_path / "d", 60, 1, kind="comparison")
-    sharp = panel(AnnotatorModel(sharpness=1e6, ties=0.0), rule=None, n_validators=0)
-    found = simulate_campaigns(duels, sharp, 3, {3: 1.0}, Pace(1.0), repetitions=3, seed=0)
-    assert (found["error all"]["mean"], found["kappa"]["mean"], found["judgements"]["mean"]) == (0, 1, 180)
-
-
-def test_a_team_has_everybody_once_before_anybody_twice() -> None:
-    described = [AnnotatorModel(accuracy=each / 10) for each in (5, 6, 7)]
-    drawn = [[each.accuracy for each in _team(described, 5, np.random.default_rng(seed))] for seed in range(40)]
-    twice = [{accuracy for accuracy in team if team.count(accuracy) == 2} for team in drawn]
-    assert all(len(team) == 5 and len(set(team)) == 3 for team in drawn)
-    assert set.union(*twice) == {0.5, 0.6, 0.7}
-    assert len({tuple(team) for team in drawn}) > 10
-
-
-def test_the_command_plans_with_the_raters_of_the_campaign(tmp_path: Path, run_cli: RunCli) -> None:
-    asked(tmp_path / "c", 40, 4)
-    # One of four is always wrong, the others never: of single votes a quarter is wrong in every team of four.
-    (tmp_path / "a.yaml").write_text("default: {accuracy: 1.0}\nraters: {rater-2: {accuracy: 0.0}}\n")
-    arguments = (
-        "--estimate",
-        "--team-size",
-        4,
-        "--overlap-plan",
-        "2=0",
-        "--repetitions",
-        3,
-        "--annotator-model",
-        tmp_path / "a.yaml",
-    )
-    run = run_cli("annotate", "simulate", tmp_path / "c", *arguments, "--json", tmp_path / "p.json")
-    assert (run.returncode, run.stderr) == (0, "")
-    (design,) = json.loads((tmp_path / "p.json").read_text())["designs"]
-    assert design["measures"]["error bronze"] == {"mean": 0.25, "low": 0.25, "high": 0.25, "n_undefined": 0}
-
-
-NAMED = "default: {accuracy: 1.0}\nvalidators: {accuracy: 1.0}\nraters: {annotator-3: {accuracy: 0.0}}\n"
-
-
-def test_before_anybody_joins_a_plan_has_who_is_described_once_and_others_by_default(
-    tmp_path: Path, run_cli: RunCli
-) -> None:
-    campaign = campaign_of(tmp_path / "c", pair_units(40), {})
-    (tmp_path / "a.yaml").write_text(NAMED)
-    arguments = [
-        *(
-            "annotate",
-            "simulate",
-            tmp_path / "c",
-            "--annotator-model",
-            tmp_path / "a.yaml",
-            "--estimate",
-            "--team-size",
-            4,
-        ),
-        *("--team-size", 1, "--overlap-plan", "2=0", "--repetitions", 2, "--json", tmp_path / "p.json"),
-    ]
-    run = run_cli(*arguments)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout[run.stdout.index("4 validators:") :].startswith(
-        "4 validators: 4 as in `validators`.\n4 annotators: annotator-3, 3 as in `default`.\n1 annotator: annot"
-    )
-    designs = json.loads((tmp_path / "p.json").read_text())["designs"]
-    assert [each["measures"]["error bronze"]["mean"] for each in designs] == [0.25, 1.0]
-    # Who is described and does not come is noticed as soon as anybody has joined, as it is without --estimate.
-    campaign.write("raters.jsonl", [Rater("annotator-1"), Rater("annotator-2"), Rater("gone", state="left")])
-    run = run_cli(*arguments)
-    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
-    assert "annotator-3 is not a rater of" in run.stderr
-
-
-def test_raters_who_joined_are_once_in_a_team_and_may_be_too_many(tmp_path: Path) -> None:
-    campaign = campaign_of(tmp_path / "c", pair_units(1), {}, validators=["validator-1"])
-    described = AnnotatorModels(raters={"validator-2": AnnotatorModel(), "annotator-1": AnnotatorModel()})
-    with pytest.raises(InputError, match="annotator-1 is not a rater"):
-        known_raters(campaign, described, "annotator")
-    assert known_raters(campaign, AnnotatorModels(), "annotator") == []
-    assert known_raters(campaign, AnnotatorModels(), "validator") == ["validator-1"]
-    (campaign.folder / "raters.jsonl").unlink()
-    assert known_raters(campaign, described, "annotator") == ["annotator-1"]
-    assert known_raters(campaign, described, "validator") == ["validator-2"]
-
-
-def test_the_pace_of_simulated_raters_is_the_mean_of_a_lognormal_time() -> None:
-    pace = simulated_pace(panel(AnnotatorModel(seconds=20.0), AnnotatorModel(seconds=40.0)))
-    assert pace.seconds == pytest.approx(30 * np.exp(0.125))
-    assert simulated_pace(panel(AnnotatorModel(seconds=None))).seconds is None
-
-
-def test_the_command_plans(tmp_path: Path, run_cli: RunCli) -> None:
-    asked(tmp_path / "c", 12, 1)
-    arguments = [
-        "annotate",
-        "simulate",
-        tmp_path / "c",
-        "--estimate",
-        "--team-size",
-        3,
-        "--team-size",
-        4,
-        "--overlap-plan",
-        "2=0.5,3=0.25",
-    ]
-    arguments += ["--repetitions", 5, "--accuracy", 0.8, "--bias", f"{YES}=0.1", "--pay-per-hour", 12]
-    for name in ("one", "two"):
-        run = run_cli(*arguments, "--json", tmp_path / f"{name}.json")
-        assert (run.returncode, run.stderr) == (0, "")
-    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
-    assert "size diamond" in run.stdout
-    result = json.loads((tmp_path / "one.json").read_text())
-    # 3 by one, 6 by two, 3 by three.
-    assert [(row["raters"], row["measures"]["judgements"]["mean"]) for row in result["designs"]] == [(3, 24), (4, 24)]
-    assert not (tmp_path / "c" / "plan").exists()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "give --out FOLDER"),
-        (["--estimate", "--out", "x"], "give --out FOLDER"),
-        (["--out", "x", "--team-size", 3], "--team-size: only for --estimate; leave it out"),
-        (["--estimate", "--overlap-plan", "2=0.5,3=0.7"], "give shares from 0"),
-        (["--estimate", "--overlap-plan", "much"], "expected shares such as"),
-        (["--estimate", "--team-size", 2, "--overlap-plan", "0:0.5"], "--team-size 2 cannot judge units by 3"),
-        (["--estimate", "--positive-rate", 1.5], "Invalid value for '--positive-rate'"),
-        (["--out", "x", "--positive-rate", -1], "Invalid value for '--positive-rate'"),
+        ([], "Missing option '--out'"),
+        (["--out", "x", "--skip-rate", -1], "Invalid value for '--skip-rate'"),
         (["--out", "x", "--round", "second"], "no round 'second'"),
-        (["--out", "x", "--bias", "appropriate"], "expected LABEL=SHARE|ASPECT=SHIFT"),
         (["--out", "x", "--accuracy", 2], "Invalid value for '--accuracy'"),
         (["--out", "c/sheets"], "is in the folder of the campaign"),
     ],
@@ -472,17 +114,3 @@ def test_bad_arguments(arguments: list[Any], message: str, tmp_path: Path, run_c
     assert message in run.stderr
     assert run.stderr.count("\n") == 1
     assert not (tmp_path / "x").exists()
-
-
-def test_options_describe_all_raters_over_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "annotators.yaml"
-    path.write_text("default: {accuracy: 0.1}\n")
-    campaign = asked(tmp_path / "c", 20, 2)
-    options = SimulateOptions(annotator_model=path, accuracy=1.0)
-    assert simulate(campaign.folder, tmp_path / "out", options).to_frame()["right"].tolist() == [1.0, 1.0]
-    for content, name in (("default: {accuracy: 0.9}\n", "default"), ("validators: {accuracy: 0.9}\n", "validators")):
-        path.write_text(content)
-        estimate = SimulateOptions(
-            annotator_model=path, estimate=True, team_size=(3,), overlap_plan=("2=0.5",), repetitions=1
-        )
-        assert f"4 validators: 4 as in `{name}`." in simulate(campaign.folder, options=estimate).notes

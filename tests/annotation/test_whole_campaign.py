@@ -7,20 +7,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign
-from fcconan.annotation.dawid_skene import posterior_labels
-from fcconan.annotation.votes import current_votes
+from fcconan.annotation.campaigns import VALIDATION, Campaign
 from fcconan.data.files import read_rows
 from tests.conftest import RunCli
-
-# Four raters can be trusted and two guess, one of whom leans to one label.
-ANNOTATORS = """
-default: {accuracy: 0.97, not_sure: 0.02, skip: 0.01}
-validators: {accuracy: 0.98, not_sure: 0.02}
-raters:
-  annotator-5: {accuracy: 0.55}
-  annotator-6: {accuracy: 0.55, bias: {appropriate: 0.3}}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -38,19 +27,16 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cn = [f"Bakers and players of year {year} praise them." for year in range(1900, 1925)]
     (folder / "hs.txt").write_text("\n".join(hs))
     (folder / "cn.txt").write_text("\n".join(cn))
-    (folder / "annotators.yaml").write_text(ANNOTATORS)
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
     annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
     annotate("raters", "--add-annotators", 6, "--add-validators", 2)
     annotate("assign", "--overlap", "2=0.2", "--overlap", "3=0.8")
-    raters = ("--annotator-model", folder / "annotators.yaml")
-    annotate("simulate", "--out", folder / "main", *raters, "--positive-rate", 0.4)
+    annotate("simulate", "--out", folder / "main", "--accuracy", 0.8, "--skip-rate", 0.01)
     annotate("import", *sorted((folder / "main").glob("*.csv")))
     annotate("agree", "--resamples", 0, "--json", folder / "agree.json")
     annotate("adjudicate", "--json", folder / "adjudicated.json")
     annotate("validate", "--overlap", "2=0.1", "--resamples", 0)
-    truth = ("--truth", folder / "main" / "truth.jsonl")
-    annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", *raters, *truth)
+    annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", "--accuracy", 0.95)
     annotate("import", *sorted((folder / "validation").glob("*.csv")))
     annotate("validate", "--resamples", 0, "--json", folder / "validated.json")
     annotate("tier", "--out", folder / "data", "--synthetic", "--json", folder / "tier.json")
@@ -72,30 +58,12 @@ def loaded(work: Path, config: str) -> list[dict[str, Any]]:
 
 def test_planted_labels_are_recovered_better_the_better_the_tier(work: Path) -> None:
     truth = truth_of(work)
-    assert Counter(truth.values()) == {"not_appropriate": 180, "appropriate": 120}
+    assert Counter(truth.values()) == {"not_appropriate": 249, "appropriate": 51}
     errors = {}
     for tier in ("diamond", "silver", "bronze"):
         rows = loaded(work, tier)
         errors[tier] = sum(row["label"] != truth[row["pair_id"]] for row in rows) / len(rows)
     assert errors["diamond"] <= errors["silver"] <= 0.02 < 0.05 < errors["bronze"]
-
-
-def test_dawid_and_skene_find_more_right_labels_than_the_rule(work: Path) -> None:
-    truth, campaign = truth_of(work), Campaign(work / "campaign")
-    decided = {unit: each.label for unit, each in campaign.decisions().items() if each.label is not None}
-    votes = {
-        unit: {rater: str(said) for rater, said in given.items()}
-        for unit, given in current_votes(campaign)[LABEL].items()
-    }
-    found = posterior_labels(votes, ["not_appropriate", "appropriate"])
-    by_rule = sum(label != truth[unit] for unit, label in decided.items())
-    by_method = sum(found.label(unit) != truth[unit] for unit in decided)
-    assert 0 < by_method <= 0.6 * by_rule
-    for rater, rows in found.confusion.items():
-        for right, said in rows.items():
-            given = [said_by[rater] for unit, said_by in votes.items() if truth[unit] == right and rater in said_by]
-            for label in said:
-                assert said[label] == pytest.approx(given.count(label) / len(given), abs=0.1)
 
 
 def test_the_numbers_of_every_step_fit_together(work: Path) -> None:
@@ -113,7 +81,7 @@ def test_the_numbers_of_every_step_fit_together(work: Path) -> None:
     )
     raw = next(row for row in validated["agreement"] if (row["level"], row["coefficient"]) == ("overall", "raw"))
     assert raw["n"] == sum(number == 2 for number in checked.values()) > 20
-    assert sizes["diamond"] < sizes["gold"] <= sizes["silver"] < sizes["bronze"]
+    assert sizes["diamond"] <= sizes["gold"] <= sizes["silver"] < sizes["bronze"]
     assert len(loaded(work, "corpus")) == 25
 
 
@@ -126,7 +94,7 @@ def test_the_same_arguments_change_nothing(work: Path, run_cli: RunCli) -> None:
         "annotate",
         "simulate",
         work / "campaign",
-        *("--out", work / "main", "--annotator-model", work / "annotators.yaml", "--positive-rate", 0.4),
+        *("--out", work / "main", "--accuracy", 0.8, "--skip-rate", 0.01),
     )
     assert (simulated.returncode, simulated.stderr) == (0, "")
     assert "everything was there already" in simulated.stdout

@@ -31,7 +31,6 @@ def _names(place: str) -> set[str]:
     ("model", "name", "place"),
     [
         (fcconan.RateOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
-        (fcconan.PairScoreOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
         (fcconan.GenerateOptions, "selection", "fcconan.generation.decoding.Selection"),
         (fcconan.AgreeOptions, "coefficient", "fcconan.scoring.agreement.AGREEMENT_COEFFICIENTS"),
         (fcconan.CorrelateOptions, "coefficient", "fcconan.scoring.correlation.coefficients.COEFFICIENTS"),

@@ -6,7 +6,6 @@ No rater gets a unit twice, in any round. A unit with an answer from another rou
 not assigned again.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -31,7 +30,6 @@ class Batch:
         round: Name of the round.
         positive: Target of the search.
         seed: Seed of the draws and of the raters' orders.
-        passed: Replies that were considered and not selected (`reply_selection`).
         outside: Units assigned or answered before the first batch; the model uses their answers. Only in the first
             batch.
         again: Units of earlier batches whose raters left.
@@ -50,7 +48,6 @@ class Batch:
     probabilities: list[float]
     smallest: list[float]
     likely: list[str]
-    passed: Sequence[str] = ()
 
     @property
     def chosen(self) -> list[str]:

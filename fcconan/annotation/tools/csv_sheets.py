@@ -2,7 +2,6 @@
 
     campaign round rater unit_id text_sha session   identity of the row
     hate_speech counter_narrative ...               texts
-    suggested_label ...                             suggestions of a model, if given
     label ...                                       a column for every question, such as agree_or_disagree
     comment skip                                    optional; `skip` is true except for 0, no and false
 
@@ -20,7 +19,7 @@ from typing import Any
 from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import Given, as_text, csv_rows, guarded, unguarded
-from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, SUGGESTED, Handout, Item
+from fcconan.annotation.tools.task_view import COMMENT, IDS, SECONDS, SESSION, SKIP, Handout, Item
 from fcconan.errors import InputError
 
 _NOT_SKIPPED = frozenset({"", "0", "0.0", "no", "false"})
@@ -32,7 +31,7 @@ def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dic
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
-        name: Name of the rater's file or folder.
+        name: Name of the rater's file.
         items: Items of the rater.
     """
     return {name: as_csv(sheet(handout, items))}
@@ -45,12 +44,10 @@ def sheet(handout: Handout, items: Sequence[Item]) -> list[Row]:
         handout: Content of the export.
         items: Items of a rater.
     """
-    suggested = [name for name in handout.questions if any(name in item.suggestions for item in items)]
     return [
         {
             **handout.ids(item),
             **{name: item.texts.get(name) for name in handout.texts},
-            **{SUGGESTED + name: item.suggestions.get(name) for name in suggested},
             **dict.fromkeys([*handout.questions, COMMENT, SKIP]),
         }
         for item in items
@@ -110,7 +107,7 @@ def _check_columns(path: Path, where: str, row: Mapping[str, Any], asked: list[s
     if missing := [name for name in needed if name not in row]:
         raise InputError(f"{path}, {where}: missing column {', '.join(missing)}: import the sheet with all its columns")
     allowed = {*needed, *task_view.TEXTS, COMMENT, SKIP, SECONDS, SESSION}
-    if unknown := [name for name in row if name not in allowed and not name.startswith(SUGGESTED)]:
+    if unknown := [name for name in row if name not in allowed]:
         raise InputError(
             f"{path}, {where}: unknown column {' '.join(', '.join(unknown).split())[:300]}: remove or rename it"
         )

@@ -1,87 +1,18 @@
-"""Export of sheets to annotation tools, with suggestions, and reading of returned files."""
+"""Export of sheets to annotation tools, and reading of returned files."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from fcconan.annotation.campaigns import MAIN, VALIDATION, Campaign
-from fcconan.annotation.tools import argilla, csv_sheets, guidelines, label_studio, task_view
+from fcconan.annotation.campaigns import MAIN, Campaign
+from fcconan.annotation.tools import csv_sheets, guidelines, label_studio, task_view
 from fcconan.annotation.tools.files import GivenFile, decoded, json_list
-from fcconan.annotation.tools.task_view import OTHER_WAY, Item, questions, turned
-from fcconan.annotation.votes import answer_in, unit_named
-from fcconan.data import open_table, write_whole
+from fcconan.annotation.tools.task_view import Item
+from fcconan.data import write_whole
 from fcconan.errors import InputError
 
-
-@dataclass(frozen=True)
-class Suggestions:
-    """Suggested answers.
-
-    Attributes:
-        rater: Rater of the suggestions.
-        values: Suggestions by unit and question; verdicts refer to the order of the unit.
-        n_other: Number of rows about other units.
-        n_without: Number of rows without an answer.
-    """
-
-    rater: str
-    values: dict[str, dict[str, str | float]]
-    n_other: int
-    n_without: int
-
-
-def read_suggestions(path: Path, campaign: Campaign, round_name: str) -> Suggestions:
-    """Reads suggestions: rows Vote, Rating or Comparison, according to the campaign's task.
-
-    Raises:
-        InputError: The file cannot be read, lacks raters, has several, has two answers to a question or one that is not
-            valid, or has no row about a unit of the campaign.
-    """
-    if round_name == VALIDATION:
-        raise InputError("--suggestions cannot be used in the validation round, which shows final labels: leave it out")
-    asked = {question.name: question for question in questions(campaign, round_name)}
-    units = campaign.units()
-    raters: set[str] = set()
-    values: dict[str, dict[str, str | float]] = {}
-    n_other = n_without = 0
-    for row in open_table("rows", [path]):
-        where = row.place
-        if not row.get("rater"):
-            raise InputError(f"{where}: no rater: give votes, ratings or comparisons with their rater")
-        raters.add(str(row["rater"]))
-        if len(raters) > 1:
-            raise InputError(f"{where}: a second rater ({', '.join(sorted(raters))}): give the rows of one rater")
-        unit_id, (question, answer) = unit_named(row) or "", answer_in(row)
-        reverse = ":".join(reversed(unit_id.split(":")))  # a comparison in the other order
-        if unit_id not in units and reverse in units:
-            unit_id, answer = reverse, OTHER_WAY.get(answer, answer)
-        if unit_id not in units or question not in asked:
-            n_other += 1
-        elif answer is None or answer == "invalid":
-            n_without += 1
-        elif question in values.setdefault(unit_id, {}):
-            raise InputError(f"{where}: {question} of {unit_id} has a suggestion already: remove one of the rows")
-        else:
-            try:
-                values[unit_id][question] = asked[question].value(answer)
-            except ValueError as error:
-                raise InputError(f"{where}: {error}: correct or remove the row") from error
-    if not any(values.values()):
-        raise InputError(f"{path} has no answer about a unit of {campaign.folder}: give answers about its units")
-    return Suggestions(raters.pop(), values, n_other, n_without)
-
-
-def suggest(items: list[Item], suggestions: Suggestions) -> Iterator[Item]:
-    """Yields the items with their suggestions, which refer to the order in which replies are shown."""
-    for item in items:
-        found = suggestions.values.get(item.unit.unit_id, {})
-        yield replace(
-            item, suggestions={name: turned(value, item.assignment, item.unit) for name, value in found.items()}
-        )
-
-
-_FILES = {"csv": csv_sheets.files, "label-studio": label_studio.files, "argilla": argilla.files}
+_FILES = {"csv": csv_sheets.files, "label-studio": label_studio.files}
 TOOLS = tuple(_FILES)
 
 
@@ -104,7 +35,6 @@ def export(
     *,
     round_name: str = MAIN,
     raters: Sequence[str] | None = None,
-    suggestions: Suggestions | None = None,
     unanswered: bool = False,
 ) -> Export:
     """Returns the files for the raters of a round: one for each rater, and the guidelines.
@@ -114,20 +44,17 @@ def export(
         tool: One of `TOOLS`.
         round_name: Name of the round.
         raters: Raters to export; None for all.
-        suggestions: Suggested answers.
         unanswered: Whether answered units are left out.
 
     Raises:
         InputError: The round does not exist, a rater has no units in it, or there is nothing to export.
     """
     theirs = task_view.of_raters(campaign, round_name, list(raters) if raters else None, unanswered=unanswered)
-    if suggestions is not None:
-        theirs = {rater: list(suggest(items, suggestions)) for rater, items in theirs.items()}
     # Texts of the whole round: a rater's file does not depend on the selection of raters.
     texts = task_view.text_names({"": task_view.items(campaign, round_name)})
     guide = guidelines.guidelines(campaign, round_name, tool)
     files = {guidelines.FILE: guide, "guidelines.html": guidelines.as_page(guide, campaign)}
-    handout = task_view.Handout(campaign, round_name, texts, guide, suggestions.rater if suggestions else None)
+    handout = task_view.Handout(campaign, round_name, texts, guide)
     handed = {}
     for rater, items in theirs.items():
         name = task_view.file_name(round_name, rater, tool)
@@ -164,7 +91,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     """Reads a returned file of any tool.
 
     Args:
-        path: CSV, Label Studio's JSON export, or Argilla's records as JSON.
+        path: CSV, or Label Studio's JSON export.
         campaign: The campaign.
 
     Raises:
@@ -180,11 +107,7 @@ def read_file(path: Path, campaign: Campaign) -> GivenFile:
     if suffix in (".csv", ".tsv", ".txt"):
         tool, units = "csv", csv_sheets.read(path, text, campaign)
     elif suffix == ".json":
-        rows = json_list(path, text)
-        if any("data" in row for row in rows[:1]):
-            tool, units = "label-studio", label_studio.read(path, rows)
-        else:
-            tool, units = "argilla", argilla.read(path, rows, campaign)
+        tool, units = "label-studio", label_studio.read(path, json_list(path, text))
     else:
         raise InputError(f"{path} ends in {suffix or 'nothing'}, expected .csv, .tsv or .json")
     return GivenFile(path, hashlib.sha256(content).hexdigest(), tool, units)

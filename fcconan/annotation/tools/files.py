@@ -132,24 +132,23 @@ def json_list(path: Path, text: str) -> list[Row]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON ({error}): {CUT_OFF}") from error
     if not isinstance(data, list) or not all(isinstance(each, dict) for each in data):
-        raise InputError(f"{path}: found {text.strip()[:40]!r}, expected a JSON list of tasks or records: {CUT_OFF}")
+        raise InputError(f"{path}: found {text.strip()[:40]!r}, expected a JSON list of tasks: {CUT_OFF}")
     return data
 
 
-def ids_in(place: str, data: Row, names: Sequence[str], holder: str) -> dict[str, str]:
-    """Returns the ids of a task or record.
+def ids_in(place: str, data: Row, names: Sequence[str]) -> dict[str, str]:
+    """Returns the ids of a task.
 
     Args:
         place: File and position, for messages.
         data: Values by name.
         names: Names of the ids.
-        holder: Name of the part of the record with the ids, for messages.
 
     Raises:
         InputError: An id is missing.
     """
     if missing := [name for name in names if name not in data]:
-        raise InputError(f"{place}: no {', '.join(missing)} in its {holder}: import files of `annotate export`")
+        raise InputError(f"{place}: no {', '.join(missing)} in its data: import files of `annotate export`")
     return {name: as_text(data[name]) for name in names}
 
 

@@ -23,7 +23,7 @@ def files(handout: Handout, rater: str, name: str, items: Sequence[Item]) -> dic
     Args:
         handout: Content of the export.
         rater: Pseudonym of the rater.
-        name: Name of the rater's file or folder.
+        name: Name of the rater's file.
         items: Items of the rater.
     """
     return {
@@ -73,7 +73,6 @@ def project(handout: Handout) -> Row:
         "show_skip_button": True,
         "skip_queue": "IGNORE_SKIPPED",
         "enable_empty_annotation": False,
-        "show_collab_predictions": handout.agent is not None,
         "maximum_annotations": 1,
         "sampling": "Sequential sampling",
     }
@@ -86,28 +85,7 @@ def tasks(handout: Handout, items: Iterable[Item]) -> list[Row]:
         handout: Content of the export.
         items: Items of a rater.
     """
-    found = []
-    for item in items:
-        task: Row = {"data": handout.ids(item) | handout.shown(item)}
-        if item.suggestions:
-            about, asked = handout.about, handout.questions
-            result = [as_result(asked[name], value, about) for name, value in item.suggestions.items()]
-            task["predictions"] = [{"model_version": handout.agent, "result": result}]
-        found.append(task)
-    return found
-
-
-def as_result(question: Question, value: str | float, about: str) -> Row:
-    """Returns an answer as an entry of `result` in Label Studio's predictions and annotations.
-
-    Args:
-        question: The question.
-        value: The answer.
-        about: Name of the text to which the control is attached.
-    """
-    kind = _kind(question)
-    held = {"choices": [value]} if kind == "choices" else {kind: value}
-    return {"from_name": question.name, "to_name": about, "type": kind, "value": held}
+    return [{"data": handout.ids(item) | handout.shown(item)} for item in items]
 
 
 def read(path: Path, exported: list[Row]) -> list[Given]:
@@ -130,7 +108,7 @@ def read(path: Path, exported: list[Row]) -> list[Given]:
         listed = isinstance(annotations, list) and all(isinstance(one, dict) for one in annotations)
         if not isinstance(data, dict) or not isinstance(annotations, list) or not listed:
             raise InputError(f"{path}, {where}: no `data` or `annotations`: export the project as JSON (not JSON-MIN)")
-        ids = ids_in(f"{path}, {where}", data, IDS, "data")
+        ids = ids_in(f"{path}, {where}", data, IDS)
         texts = {name: as_text(data[name]) for name in TEXTS if name in data}
         given = [
             _annotation(path, f"{where}, annotation {one.get('id', number)}", one, ids, texts)

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,6 @@ from fcconan.judging import Task
 
 IDS = ("campaign", "round", "rater", "unit_id", "text_sha")
 COMMENT, SKIP, SECONDS, SESSION = "comment", "skip", "seconds", "session"
-SUGGESTED = "suggested_"
 SHOWN = "shown"
 TEXTS = ("hate_speech", "references", "background", "counter_narrative", "reply", "reply_a", "reply_b", SHOWN)
 TITLES = {
@@ -28,7 +27,7 @@ TITLES = {
     "reply_b": "Reply B",
     SHOWN: "For your information",
 }
-ENDS = {"csv": ".csv", "label-studio": ".json", "argilla": ""}  # suffix of a rater's file, by tool
+ENDS = {"csv": ".csv", "label-studio": ".json"}  # suffix of a rater's file, by tool
 VERDICT = "agree_or_disagree"  # question for validators
 # Answers of validators and their meanings.
 VERDICTS = (("agree", "What is shown is right."), ("disagree", "Something else would be right."))
@@ -95,13 +94,11 @@ class Item:
         assignment: Assignment of the unit.
         unit: The unit.
         texts: Shown texts by name, in reading order. If the assignment is swapped, `reply_a` is the second reply.
-        suggestions: Suggested answers by question, for the shown order.
     """
 
     assignment: Assignment
     unit: Unit
     texts: dict[str, str]
-    suggestions: dict[str, str | float] = field(default_factory=dict)
 
     @cached_property
     def text_sha(self) -> str:
@@ -130,7 +127,7 @@ def questions(campaign: Campaign, round_name: str) -> list[Question]:
         return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
     taken = {*IDS, COMMENT, SKIP, SECONDS, SESSION, *TEXTS}
     for aspect in campaign.task.aspects:
-        if aspect.name in taken or aspect.name.startswith(SUGGESTED):
+        if aspect.name in taken:
             raise InputError(f"{campaign.folder}: an aspect has the name of a column, {aspect.name}: rename it")
     return task_questions(campaign.task)
 
@@ -213,14 +210,12 @@ class Handout:
         round: Name of the round.
         texts: Names of the shown texts, in reading order.
         guide: Guidelines as Markdown.
-        agent: Rater of the suggestions; None without suggestions.
     """
 
     campaign: Campaign
     round: str
     texts: list[str]
     guide: str = ""
-    agent: str | None = None
 
     @cached_property
     def questions(self) -> dict[str, Question]:
@@ -250,7 +245,7 @@ def text_names(all_items: Mapping[str, list[Item]]) -> list[str]:
 
 
 def file_name(round_name: str, rater: str, tool: str) -> str:
-    """Returns the name of a rater's file, or of a rater's Argilla folder."""
+    """Returns the name of a rater's file."""
     return f"{round_name}-{rater}{ENDS[tool]}"
 
 

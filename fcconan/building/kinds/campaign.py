@@ -53,7 +53,7 @@ CAMPAIGN_COLUMNS = {
     "pairs": ("pair_id", "label", "valid", "n_validators", "reason", "original_index"),
     "votes": ("pair_id", *BY, "label"),
     "replies": ("reply_id", "item_id", "hs_id", "hate_speech", "text", "system", "strategy", "references"),
-    "ratings": ("reply_id", *BY, "aspect", "value", "explanation", "selection_probability"),
+    "ratings": ("reply_id", *BY, "aspect", "value", "explanation"),
     "comparisons": ("reply_a", "reply_b", *BY, "verdict", "reason", "shown_first"),
     "labels": ("reply_a", "reply_b", "verdict", "reason", "decided", "valid", "n_validators"),
     "grades": ("reply_id", "valid", "n_validators"),
@@ -68,7 +68,6 @@ FINAL_VERDICT: Columns = {
 }
 FINAL_GRADE: Columns = {"reply_id": "string", "aspect": "string", "value": "float", **JUDGED}
 FURTHER = {"role": "string", "round": "string"}
-SELECTED = {"selection_probability": "float"}  # column of ratings
 SHOWN_FIRST = {"shown_first": "string"}  # column of comparisons
 LEFT_OUT = "left_out"  # split of votes on pairs without a tier
 DISTINCT = {"items": "item_id", "systems": "system"}  # facts: numbers of different values among the replies
@@ -252,11 +251,8 @@ def _ratings(upstream: SourceFiles) -> Built:
         rater = Rater(name=record["rater"], kind="human", source="ratings")
         reply, explanation = record.reference("reply_id", replies), record["explanation"] or None
         rating = rating_row(reply, rater, aspect, aspects[aspect], record.number("value"), explanation)
-        if "selection_probability" in record:
-            rating["selection_probability"] = record.number("selection_probability")
         ratings.append(rating | _further(record, FURTHER))
-    further = FURTHER | (SELECTED if ratings and "selection_probability" in ratings[0] else {})
-    rated = Table.from_rows("ratings", "test", RATING.kinds | further, ratings, ("reply_id", "rater", "aspect"))
+    rated = Table.from_rows("ratings", "test", RATING.kinds | FURTHER, ratings, ("reply_id", "rater", "aspect"))
     graded = [row for row in ratings if row["value"] is not None]
     given: dict[str, dict[str, list[float]]] = {
         name: group_values((row["reply_id"], row["value"]) for row in graded if row["aspect"] == name)

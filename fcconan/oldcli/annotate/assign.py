@@ -28,7 +28,7 @@ def _show(result: "services.AssignResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="assign",
-    help="Assign units to raters, in rounds and sessions, with overlaps and gold questions, and estimate the cost.",
+    help="Assign units to raters, in rounds and sessions, with overlaps and gold questions.",
     example="fcconan annotate assign my-campaign --overlap 2=0.2 --overlap 3=0.05 --session-size 100",
     show=_show,
     next_step=next_of,

@@ -4,8 +4,6 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-import typer
-
 from fcconan import services
 from fcconan.oldcli.annotate.next_step import line_of
 from fcconan.oldcli.command import Command
@@ -17,12 +15,7 @@ def _show(result: "services.SheetResult", verbose: bool) -> None:
 
     title = f"Round {result.data['round']} for {result.data['tool']}"
     title += "" if result.written else ": everything was there already"
-    print_table(make_table(title, result.rows(), ("rater", "units", "sessions", "suggested", "file")))
-    left_out = result.data["suggestions_left_out"]
-    if left_out is not None and any(left_out.values()):
-        typer.echo(
-            f"Suggestions: {left_out['other']} rows about something else, {left_out['unanswered']} without an answer"
-        )
+    print_table(make_table(title, result.rows(), ("rater", "units", "sessions", "file")))
 
 
 def _next(values: Mapping[str, Any]) -> str:
@@ -33,7 +26,7 @@ def _next(values: Mapping[str, Any]) -> str:
 
 COMMAND = Command(
     name="export",
-    help="Write the sheets that raters fill in, for spreadsheets, Label Studio or Argilla, with the guidelines.",
+    help="Write the sheets that raters fill in, for spreadsheets or Label Studio, with the guidelines.",
     service="export_sheets",
     example="fcconan annotate export my-campaign --tool label-studio --out to-annotators",
     show=_show,

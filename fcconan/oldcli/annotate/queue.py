@@ -20,11 +20,6 @@ def _show(result: "services.QueueResult", verbose: bool) -> None:
     from fcconan.oldcli.output import print_counts, print_tables
 
     data = result.data
-    if "budget" in data:
-        counts = {"budget": data["budget"], **data["units"]}
-        print_counts(f"Queue of {result.campaign}: {data['goal']}", ("what", "value"), counts)
-        print_tables((), result.notes)
-        return
     print_counts(f"Queue of {result.campaign}: {data['positive']}", ("what", "value"), _values(data))
     print_tables((), result.notes)
     if data["decision"] in _DECISIONS:
