@@ -19,9 +19,6 @@ from .cards import (
     read_card as read_card,
     restricted_columns as restricted_columns,
 )
-from .croissant_metadata import (
-    croissant as croissant,
-)
 from .cross_product import (
     PAIR_ID_SCHEMA as PAIR_ID_SCHEMA,
     hash_texts as hash_texts,

@@ -1,6 +1,5 @@
 from .addresses import (
     OPENAI_URL as OPENAI_URL,
-    display_address as display_address,
     endpoint_address as endpoint_address,
     environment_secrets as environment_secrets,
     hub_address as hub_address,

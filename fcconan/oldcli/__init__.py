@@ -19,7 +19,6 @@ from fcconan.oldcli import (
     bench,
     build,
     correlate,
-    croissant,
     demo,
     evaluate_generators,
     finetune,
@@ -53,7 +52,7 @@ app = typer.Typer(
 )
 # The sections of the help, and the commands in their order.
 COMMANDS = {
-    "Datasets": (list_datasets, build, hydrate, croissant, demo),
+    "Datasets": (list_datasets, build, hydrate, demo),
     "Retrieval": (bench, train_retriever),
     "Generation": (generate, finetune, evaluate_generators),
     "Scores": (metrics, rank, leaderboard, correlate, agree),

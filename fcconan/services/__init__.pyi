@@ -89,13 +89,10 @@ from .correlations import (
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
-    CroissantOptions as CroissantOptions,
-    CroissantResult as CroissantResult,
     DatasetList as DatasetList,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
     build as build,
-    croissant as croissant,
     hydrate as hydrate,
     list_datasets as list_datasets,
 )

@@ -24,7 +24,6 @@ COMMANDS = {
     "agree": "agree demo --resamples 0",
     "rank": "rank demo --resamples 100",
     "report": "report demo --out out",
-    "croissant": "croissant demo --json out.json",
 }
 
 

@@ -1,7 +1,6 @@
 """Calls of services by users of Python."""
 
 import inspect
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -105,13 +104,6 @@ def test_a_suite_has_the_signatures_of_its_results() -> None:
     data = {"steps": [{"step": "report", "status": "done", "problem": None}]}
     result = GeneratorSuiteResult(data, Path("out"), signatures_of_results=["one", "two"])
     assert repr(result) == "GeneratorSuiteResult(1 row, signature='one two')"
-
-
-def test_croissant_takes_the_file_as_text(tmp_path: Path) -> None:
-    fcconan.build("demo", tmp_path / "demo", progress=False)
-    described = fcconan.croissant(tmp_path / "demo", json_file=str(tmp_path / "demo.json"))
-    assert described.to_dict() == fcconan.croissant(tmp_path / "demo", json_file=tmp_path / "demo.json").to_dict()
-    assert '"contentUrl": "demo/' in json.dumps(described.to_dict())
 
 
 def test_lists_of_a_data_frame_are_lists() -> None:
