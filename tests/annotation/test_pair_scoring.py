@@ -527,7 +527,6 @@ def test_the_verb_scores_a_campaign_and_says_what_there_is(tmp_path: Path, run_c
         (["--jobs", 2, "--scheduler", "tcp://127.0.0.1:9"], "give one of them"),
         (["--shard", "3/2"], "shard 3/2 does not exist"),
         (["--shard", "2"], "shard 2 does not exist"),
-        (["--rank", 0], "--rank was removed: use --shard K/N"),
         (["--model", "stub"], "--model: only for --scorer judge, not tfidf; leave it out"),
         (["--scorer", "judge"], "name it with --model"),
         (["--scorer", "judge", "--model", "stub", "--task", "cseval"], "choose it with --aspect"),

@@ -13,9 +13,9 @@ import pytest
 from fcconan import __version__
 from fcconan.building.builds import build, load_recipe
 from fcconan.building.hydration import hydrate
-from fcconan.oldcli import COMMANDS, app
 from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError
+from fcconan.oldcli import COMMANDS, app
 from tests import small
 from tests.conftest import RunCli
 

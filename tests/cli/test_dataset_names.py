@@ -64,7 +64,7 @@ def test_replies_have_their_columns_mapped_as_well(
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
     done = run_cli(
         *("leaderboard", "out.csv", "--replies", "replies.csv", "--resamples", "100", "--json=o.json"),
-        *(each.replace("--column", "--rename") for each in columns),
+        *columns,
     )
     assert (done.returncode, done.stderr) == (0, ""), done
     board = json.loads(Path("o.json").read_text(encoding="utf-8"))

@@ -341,7 +341,7 @@ def test_judges_and_metrics_read_what_was_written(server: Server) -> None:
     assert by_stub(server, out="one.jsonl").status == 0
     assert generate("--strategy", "reference", out="two.jsonl").status == 1
     Path("all.jsonl").write_bytes(Path("one.jsonl").read_bytes() + Path("two.jsonl").read_bytes())
-    ask = ("--model", "stub", "--base-url", server.url, "--journal", "journal")
+    ask = ("--model", "stub", "--base-url", server.url, "--response-cache", "journal")
     assert fcconan("judge", "rate", "all.jsonl", "--task", "cseval", *ask, "--out", "ratings.jsonl").status == 0
     ratings = rows("ratings.jsonl")
     assert {row["reply_id"] for row in ratings} == {row["reply_id"] for row in rows("all.jsonl")}

@@ -255,7 +255,7 @@ def test_what_prompt_prints_is_what_a_model_sees(replies: Path, server: Server) 
 def test_the_journal_is_shown(replies: Path, server: Server) -> None:
     assert rate(replies, server, "--concurrency", 1).status == 0
     done = fcconan(
-        "judge", "show", "--response-cache", "journal", "--limit", 2, "--contains", "Nonsense.", "--json", "s.json"
+        "judge", "show", "--response-cache", "journal", "--last", 2, "--contains", "Nonsense.", "--json", "s.json"
     )
     assert done.status == 0
     assert done.stdout.count("=== ") == 2

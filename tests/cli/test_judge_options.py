@@ -571,7 +571,7 @@ def test_a_model_reaches_no_terminal_with_control_characters(replies: Path, serv
 
 def test_show_counts_the_model_that_is_asked_for(replies: Path, server: Server) -> None:
     assert rate(replies, server, "--model", "other", "--aspect", "relevance").status == 0
-    done = fcconan("judge", "show", "--response-cache", "journal", "--model", "other", "--json", "s.json")
+    done = fcconan("judge", "show", "--response-cache", "journal", "--only-model", "other", "--json", "s.json")
     assert done.status == 0
     assert summary("s.json")["models"] == {"other": {"answers": 4, "prompt_tokens": 28, "completion_tokens": 12}}
     assert len(list(read_rows(Path("out.parquet")))) == 8

@@ -6,8 +6,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from fcconan.oldcli.reference import configuration_schema, reference
 from fcconan.errors import InputError
+from fcconan.oldcli.reference import configuration_schema, reference
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -108,7 +108,9 @@ def test_what_an_endpoint_repeats_of_the_key_is_masked(
     server.authorization = f"Basic {BASIC}" if login else f"Bearer {KEY}"
     server.behaviour = _echo(form, where, f"{PASSWORD} and {BASIC} and {KEY}" if login else KEY)
     command = COMMANDS["rate"].replace("U", server.url.replace("//", f"//{login}"))
-    done = run_cli(*command.split(), "--journal", "journal", "--retries", 0, "--json", "out.json", "--no-schema")
+    done = run_cli(
+        *command.split(), "--response-cache", "journal", "--retries", 0, "--json", "out.json", "--no-structured-output"
+    )
     shown = run_cli("judge", "show", "--response-cache", "journal")
     assert len(server.requests) == 6 if where in ("answer", "200", "400", "500") else 1
     assert len(AnswerStore(Path("journal"))) == (6 if where == "answer" else 0)

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.oldcli.judge.ratings_table import print_ratings
 from fcconan.errors import InputError
 from fcconan.judging.people import human_means
 from fcconan.judging.rating import RatingSummary
+from fcconan.oldcli.judge.ratings_table import print_ratings
 
 
 def rating(
