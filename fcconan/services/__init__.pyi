@@ -68,11 +68,9 @@ from .configuration import (
     argument as argument,
     bounds as bounds,
     error_message as error_message,
-    find_option as find_option,
     open_configuration as open_configuration,
     option as option,
     option_flag as option_flag,
-    options_schema as options_schema,
     value_type as value_type,
     without_constraints as without_constraints,
 )

@@ -12,7 +12,6 @@ import pytest
 import fcconan
 from fcconan import services
 from fcconan.errors import InputError
-from fcconan.services.configuration import options_schema
 from fcconan.services.generator_suite import GeneratorSuiteResult
 
 WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
@@ -85,7 +84,6 @@ def test_help_is_short() -> None:
     documented = inspect.getdoc(fcconan.RankOptions) or ""
     assert "\n\nOptions:\n    baseline: " in documented
     assert "\n    rater: Raters whose verdicts count; default: all.\n" in documented
-    assert options_schema(fcconan.RankOptions)["description"] == documented.partition("\n")[0]
 
 
 def test_a_name_of_the_package_is_one_object() -> None:
