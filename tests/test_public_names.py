@@ -54,7 +54,6 @@ WRITTEN = {
 BUILT = {
     "annotation/adjudication.py": ["count_outcomes"],
     "annotation/simulation/forecast.py": ["simulate_campaigns", "_labels", "_grades", "_summed"],
-    "annotation/pair_scoring/scores.py": ["scoring_summary"],
     "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],

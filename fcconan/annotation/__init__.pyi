@@ -68,23 +68,6 @@ from .imports import (
     import_files as import_files,
     read_people as read_people,
 )
-from .pair_scoring.lists import (
-    Lists as Lists,
-    read_lists as read_lists,
-)
-from .pair_scoring.scorers import (
-    JudgeScorer as JudgeScorer,
-    RequestSettings as RequestSettings,
-    Scorer as Scorer,
-    make_scorer as make_scorer,
-    pair_rows as pair_rows,
-)
-from .pair_scoring.scores import (
-    PairSelection as PairSelection,
-    ScoringJob as ScoringJob,
-    plan_scoring as plan_scoring,
-    scoring_summary as scoring_summary,
-)
 from .progress import (
     campaign_progress as campaign_progress,
 )

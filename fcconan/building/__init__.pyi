@@ -20,11 +20,6 @@ from .cards import (
     restricted_columns as restricted_columns,
 )
 from .cross_product import (
-    PAIR_ID_SCHEMA as PAIR_ID_SCHEMA,
-    hash_texts as hash_texts,
-    id_column as id_column,
-    open_writer as open_writer,
-    require_distinct as require_distinct,
     write_exhaustive_pairs as write_exhaustive_pairs,
 )
 from .hydration import (

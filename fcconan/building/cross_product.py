@@ -37,7 +37,7 @@ if "max_rows_per_page" in inspect.signature(pq.ParquetWriter).parameters:
     _PAGE_OPTIONS["max_rows_per_page"] = _ROWS_PER_GROUP
 # The files have plain strings. In memory, 64-bit offsets allow row groups beyond 2 GiB, and the parquet writer is
 # fastest with dictionaries.
-PAIR_ID_SCHEMA = pa.schema(
+_PAIR_ID_SCHEMA = pa.schema(
     {
         "pair_id": pa.large_string(),
         "hs_id": pa.dictionary(pa.int32(), pa.string()),
@@ -81,8 +81,8 @@ def write_exhaustive_pairs(
     Raises:
         InputError: A list is empty or has duplicates, or the folder has shards of other ids or another shard size.
     """
-    require_distinct("HS", hs_ids)
-    require_distinct("CN", cn_ids)
+    _require_distinct("HS", hs_ids)
+    _require_distinct("CN", cn_ids)
     if jobs is None:
         jobs = min(os.cpu_count() or 1, _MOST_JOBS)
 
@@ -91,13 +91,13 @@ def write_exhaustive_pairs(
     plan = {
         "layout": _LAYOUT,
         "hs_count": len(hs_ids),
-        "hs_digest": hash_texts(hs_ids),
+        "hs_digest": _hash_texts(hs_ids),
         "cn_count": len(cn_ids),
-        "cn_digest": hash_texts(cn_ids),
+        "cn_digest": _hash_texts(cn_ids),
         "rows_per_shard": rows_per_shard,
         "shards": len(shards),
     }
-    claim_shards(folder, PLAN_NAME, plan, kind="pairing")
+    claim_shards(folder, PLAN_NAME, plan)
 
     missing = [shard for shard in shards if not is_finished(folder, shard, plan)]
     with ThreadPoolExecutor(max_workers=jobs) as pool:
@@ -150,47 +150,39 @@ class _IdProduct:
         offsets = np.zeros(stop - start + 1, dtype=np.int64)
         np.cumsum(self.hs_lengths[hs_index] + self.cn_lengths[cn_index] + 1, out=offsets[1:])
         pair_ids = pa.LargeStringArray.from_buffers(stop - start, pa.py_buffer(offsets), pa.py_buffer(b"".join(pieces)))
-        hs_column = id_column(hs_index - first, self.hs_array[first : last + 1])
-        return pa.table([pair_ids, hs_column, id_column(cn_index, self.cn_array)], schema=PAIR_ID_SCHEMA)
+        hs_column = _id_column(hs_index - first, self.hs_array[first : last + 1])
+        return pa.table([pair_ids, hs_column, _id_column(cn_index, self.cn_array)], schema=_PAIR_ID_SCHEMA)
 
     def write(self, shard: Shard, path: Path) -> None:
-        with open_writer(path) as writer:
+        with _open_writer(path) as writer:
             for start in range(shard.start, shard.stop, _ROWS_PER_GROUP):
                 writer.write_table(self.rows(start, min(start + _ROWS_PER_GROUP, shard.stop)))
 
 
-def id_column(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
+def _id_column(index: npt.NDArray[Any], texts: pa.Array) -> pa.Array:
     """Returns texts by their positions, as a column of ids."""
     return pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), texts, safe=False)
 
 
-def open_writer(path: Path, schema: pa.Schema = PAIR_ID_SCHEMA, *, scores: Sequence[str] = ()) -> pq.ParquetWriter:
-    """Opens a parquet file of pairs for writing, with options for a small file.
-
-    Args:
-        path: The file.
-        schema: Schema with at least the columns of a shard of pairs.
-        scores: Numeric columns, whose minimum, maximum and missing values are stored for each row group.
-    """
+def _open_writer(path: Path) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         path,
-        schema,
+        _PAIR_ID_SCHEMA,
         # The lowest level of zstd already exploits the repetition of pair ids; higher levels and delta encodings are
         # slower and save little.
         compression="zstd",
         compression_level=1,
-        use_dictionary=[field.name for field in schema if pa.types.is_dictionary(field.type)],
+        use_dictionary=["hs_id", "cn_id"],
         # Rows are in HS order, so readers can skip row groups only by these bounds.
-        write_statistics=["hs_id", *scores],
+        write_statistics=["hs_id"],
         write_batch_size=8192,
         # Otherwise readers get dictionary columns instead of strings.
         store_schema=False,
-        **({"use_byte_stream_split": list(scores)} if scores else {}),
         **_PAGE_OPTIONS,
     )
 
 
-def require_distinct(kind: str, ids: Sequence[str]) -> None:
+def _require_distinct(kind: str, ids: Sequence[str]) -> None:
     """Checks that a list of ids is not empty and has no duplicates.
 
     Raises:
@@ -203,7 +195,7 @@ def require_distinct(kind: str, ids: Sequence[str]) -> None:
         raise InputError(f"{kind} id {text!r} occurs twice, expected distinct ids: remove the duplicates")
 
 
-def hash_texts(texts: Sequence[str]) -> str:
+def _hash_texts(texts: Sequence[str]) -> str:
     """Returns the sha256 of a list of texts."""
     # JSON rather than joined text, so that no two lists give the same bytes.
     return hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()

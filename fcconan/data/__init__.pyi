@@ -12,16 +12,13 @@ from .atomic import (
     is_writable as is_writable,
     new_file as new_file,
     new_folder as new_folder,
-    remove_stale as remove_stale,
     temporary_folder as temporary_folder,
     write_whole as write_whole,
 )
 from .checkpoints import (
     Checkpoint as Checkpoint,
     claim_folder as claim_folder,
-    is_sealed as is_sealed,
     report as report,
-    seal_folder as seal_folder,
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,

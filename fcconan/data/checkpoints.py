@@ -9,8 +9,6 @@ A checkpoint is a file with one value and its inputs (everything that determines
 The checksum is BLAKE2b with 128 bits (RFC 7693) over the bytes that follow it. It detects damage and edits; it does not
 authenticate the author of a file. A value with another checksum or other inputs is computed again. Damage is reported
 in one line on standard error.
-
-Values that are files themselves (shards, matrices) have a checkpoint with their hashes: see `seal_folder`.
 """
 
 import hashlib
@@ -22,11 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.data.atomic import write_whole
-from fcconan.data.ids import file_sha256
 from fcconan.errors import InputError
 
 FORMAT = 1
-_SEAL = "checkpoint.json"
 _CLAIM = "what.json"
 _START, _MIDDLE, _END = b'{"checksum": "', b'", ', b"}\n"
 _DIGITS = 32
@@ -83,31 +79,6 @@ def _sealed(body: bytes) -> bytes:
     return _START + checksum + _MIDDLE + body + _END
 
 
-def seal_folder(folder: Path, inputs: Mapping[str, Any]) -> None:
-    """Writes a checkpoint with the hashes of all files of a folder into the folder, for values that are files.
-
-    Args:
-        folder: The folder, without subfolders.
-        inputs: Everything that determines its files.
-
-    Raises:
-        OSError: A file cannot be read, or the checkpoint cannot be written.
-    """
-    Checkpoint(folder / _SEAL, inputs).save(_hashes_in(folder))
-
-
-def is_sealed(folder: Path, inputs: Mapping[str, Any]) -> bool:
-    """Returns whether a folder is unchanged since `seal_folder`, for the same inputs; damage is reported."""
-    try:
-        expected = Checkpoint(folder / _SEAL, inputs).load()
-        whole = bool(expected == _hashes_in(folder))
-    except OSError:
-        return False
-    if expected is not None and not whole:
-        report(f"{folder} is damaged: its content is computed again")
-    return whole
-
-
 def claim_folder(folder: Path, inputs: Mapping[str, Any], task: str) -> None:
     """Makes the folder of an unfinished task, or checks that it belongs to the same task.
 
@@ -134,10 +105,6 @@ def claim_folder(folder: Path, inputs: Mapping[str, Any], task: str) -> None:
             f"{folder} holds an unfinished {task} with another {', '.join(other)}: finish it with the original "
             "options, or remove it"
         )
-
-
-def _hashes_in(folder: Path) -> dict[str, str]:
-    return {path.name: file_sha256(path) for path in sorted(folder.iterdir()) if path.name != _SEAL}
 
 
 def report(text: str) -> None:

@@ -1,11 +1,9 @@
 from .shards import (
     Portion as Portion,
-    Progress as Progress,
     Shard as Shard,
     claim_shards as claim_shards,
     is_finished as is_finished,
     make_shards as make_shards,
-    run_shards as run_shards,
     write_shard as write_shard,
 )
 from .workers import (

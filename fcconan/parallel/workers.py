@@ -125,11 +125,11 @@ class Workers:
                         slot = self._slots[place]
                         has_begun = not isinstance(slot, _Process) or slot.has_begun
                         if deaths[number] == MOST_DEATHS or not self._renewed(place):
-                            raise InputError(_killed(task, number) if has_begun else _NOT_BEGUN) from error
+                            raise InputError(_killed(number) if has_begun else _NOT_BEGUN) from error
                         waiting = chain([(number, task)], waiting)
                     except Exception as error:
                         if type(error).__name__ == "KilledWorker":  # an error of Dask, which has retried the task
-                            raise InputError(_killed(task, number)) from error
+                            raise InputError(_killed(number)) from error
                         raise
                     else:
                         yield number, outcome
@@ -171,10 +171,10 @@ def _threads(processes: int) -> int:
     return max(1, (os.cpu_count() or 1) // processes)
 
 
-def _killed(task: object, number: int) -> str:
+def _killed(number: int) -> str:
     return (
-        f"{getattr(task, 'name', f'shard {number + 1}')}: {MOST_DEATHS} workers were killed at it: check the free "
-        "memory, and run the same command again with fewer workers or smaller shards"
+        f"part {number + 1}: {MOST_DEATHS} workers were killed at it: check the free memory, and run the same command "
+        "again with fewer workers"
     )
 
 

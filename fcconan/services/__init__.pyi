@@ -139,11 +139,6 @@ from .options import (
     RowSelection as RowSelection,
     WideRowSelection as WideRowSelection,
 )
-from .pair_scores import (
-    PairScoreOptions as PairScoreOptions,
-    PairScoreResult as PairScoreResult,
-    score_pairs as score_pairs,
-)
 from .preferences import (
     CompareOptions as CompareOptions,
     CompareResult as CompareResult,

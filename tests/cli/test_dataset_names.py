@@ -16,7 +16,6 @@ COMMANDS = {
     "judge rate": "judge rate demo --task cseval --model lexical --limit 2 --out out.csv",
     "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
     "judge prompt": "judge prompt --dataset demo",
-    "annotate score": "annotate score demo --scorer tfidf --keep-top 1 --out out",
     "annotate new": "annotate new out --task appropriateness --corpus demo --subset train --hs 2 --encoder tfidf",
     "metrics": "metrics demo --metric length-words --out out.csv",
     "correlate": "correlate demo --resamples 0",

@@ -27,7 +27,6 @@ COMMANDS = {
     "rubric": "judge rubric empathy --definition warm --model stub --base-url U --out out.yaml",
     "generate": "generate replies.csv --model stub --base-url U --out out.parquet",
     "bench": "bench demo --system text-embedding-3-large --base-url U --json out.json --report-folder report",
-    "score": "annotate score lists --scorer judge --task appropriateness --model stub --base-url U --out out",
 }
 
 
@@ -127,11 +126,9 @@ def test_what_an_endpoint_repeats_of_the_key_is_masked(
     ],
 )
 def test_a_login_in_the_address_is_used_and_written_nowhere(
-    run_cli: RunCli, server: Server, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+    run_cli: RunCli, server: Server, tmp_path: Path, command: str
 ) -> None:
     build("demo", "demo", progress=False)
-    lists = Path("lists")
-    lists.mkdir()
     server.authorization = f"Basic {BASIC}"
     server.behaviour = lambda body, number: (
         judge(body, number)
@@ -139,15 +136,6 @@ def test_a_login_in_the_address_is_used_and_written_nowhere(
         else Action(body=None if "input" in body else completion(body, "Tessok."))
     )
     address = server.url.replace("//", f"//{LOGIN}@")
-    if command.startswith("annotate score"):
-        for name in ("hs", "cn"):
-            (tmp_path / f"{name}.txt").write_text("Every Tessok cheats.\nThey bake bread.\n")
-        command = command.replace("lists", "hs.txt cn.txt").replace(" --base-url U", "")
-        refused = run_cli(*command.split(), "--base-url", address)
-        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
-        assert "set OPENAI_BASE_URL to the whole address" in refused.stderr
-        _check(tmp_path, refused.stdout, refused.stderr)
-        monkeypatch.setenv("OPENAI_BASE_URL", address)
     done = run_cli(*command.replace("U", address).split())
     assert len(server.requests) > 0, done.stderr
     assert {headers["Authorization"] for headers in server.headers} == {f"Basic {BASIC}"}

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from fcconan.data import checkpoints
 from fcconan.data.atomic import mark
-from fcconan.data.checkpoints import Checkpoint, claim_folder, is_sealed, seal_folder
+from fcconan.data.checkpoints import Checkpoint, claim_folder
 from fcconan.errors import InputError
 
 INPUTS = {"version": "1", "task": "calm", "samples": 3}
@@ -119,41 +118,6 @@ def test_a_note_is_one_line_whatever_the_name_of_the_file(tmp_path: Path, capsys
     assert Checkpoint(path, INPUTS).load() is None
     said = capsys.readouterr().err
     assert (said.count("\n"), said.rstrip("\n").isprintable(), "/a??[31m?b is damaged" in said) == (1, True, True)
-
-
-@pytest.mark.parametrize("damage", ["a bit", "cut", "missing", "more", "seal", "no seal", "seal of others"])
-def test_a_folder_of_files_is_whole_or_computed_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], damage: str
-) -> None:
-    folder, other = tmp_path / "folder", tmp_path / "other"
-    for each in (folder, other):
-        each.mkdir()
-        for name in ("hs.npy", "cn.npy"):
-            (each / name).write_bytes(f"{name} of {each.name}".encode() * 20)
-        seal_folder(each, INPUTS)
-    assert is_sealed(folder, INPUTS)
-    assert not is_sealed(folder, {**INPUTS, "task": "other"})
-    assert not is_sealed(tmp_path / "none", INPUTS)
-    assert capsys.readouterr().err == ""
-    file, seal = folder / "cn.npy", folder / checkpoints._SEAL
-    content = file.read_bytes()
-    match damage:
-        case "a bit":
-            file.write_bytes(content[:9] + bytes([content[9] ^ 4]) + content[10:])
-        case "cut":
-            file.write_bytes(content[:-1])
-        case "missing":
-            file.unlink()
-        case "more":
-            (folder / "more.npy").touch()
-        case "seal":
-            seal.write_bytes(seal.read_bytes().replace(b"a", b"b", 1))
-        case "no seal":
-            seal.unlink()
-        case "seal of others":
-            seal.write_bytes((other / seal.name).read_bytes())
-    assert not is_sealed(folder, INPUTS)
-    assert capsys.readouterr().err.count("note: ") == (damage != "no seal")
 
 
 def test_the_form_of_a_file_is_fixed(path: Path) -> None:

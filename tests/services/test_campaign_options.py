@@ -9,7 +9,6 @@ from fcconan.services import Configuration, ConfigurationError
 from fcconan.services.active_learning import QueueOptions
 from fcconan.services.adjudication import AdjudicateOptions, ValidateOptions
 from fcconan.services.assignment import AssignOptions
-from fcconan.services.pair_scores import PairScoreOptions
 from fcconan.services.rater_quality import RaterQualityOptions
 from fcconan.services.simulation import SimulateOptions
 
@@ -24,9 +23,6 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (AssignOptions, "pay_per_hour", (-1.0, math.nan)),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
     (AssignOptions, "tolerance", (-1.0, math.inf)),
-    (PairScoreOptions, "keep_top", (0,)),
-    (PairScoreOptions, "min_score", (math.nan, math.inf)),
-    (PairScoreOptions, "rows_per_shard", (0,)),
     (RaterQualityOptions, "significance", (math.nan, 0.0, 1.0, 2.0)),
     (RaterQualityOptions, "pass_mark", (math.nan, 1.01, -0.1)),
     (RaterQualityOptions, "tolerance", (math.nan, math.inf, -1.0)),
@@ -41,7 +37,6 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     [(options, name, value) for options, name, values in REFUSED for value in values],
 )
 def test_values_out_of_range_are_refused(options: type[Configuration], name: str, value: Any) -> None:
-    needed = {"scorer": "tfidf"} if options is PairScoreOptions else {}
-    assert options(**needed)
+    assert options()
     with pytest.raises(ConfigurationError, match=rf"^{options.__name__}: {name}"):
-        options(**needed, **{name: value})
+        options(**{name: value})

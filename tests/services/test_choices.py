@@ -31,7 +31,6 @@ def _names(place: str) -> set[str]:
     ("model", "name", "place"),
     [
         (fcconan.RateOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
-        (fcconan.PairScoreOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
         (fcconan.RateOptions, "panel", "fcconan.judging.panel.Rule"),
         (fcconan.GenerateOptions, "selection", "fcconan.generation.decoding.Selection"),
         (fcconan.AgreeOptions, "coefficient", "fcconan.scoring.agreement.AGREEMENT_COEFFICIENTS"),

@@ -119,18 +119,15 @@ class Score:
 
 
 def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> list[Score]:
-    """Reads a file of scores: a TREC run, rows, or the folder of `annotate score`.
+    """Reads a file of scores: a TREC run, or rows.
 
     A run ranks CN ids for HS ids; units that it lacks get the lowest score of their HS in the run. Rows (.parquet,
-    .jsonl,
-    .csv) have the unit in `unit_id`, `pair_id`, `reply_id`, `query_id` and `corpus_id`, or `reply_a` and `reply_b`.
-    Their
-    score is in `score`, `value`, `label`, `verdict`, or `score_a` and `score_b`. Every rater and aspect is a scorer of
-    its
-    own. Rows without a value are ignored.
+    .jsonl, .csv) have the unit in `unit_id`, `pair_id`, `reply_id`, `query_id` and `corpus_id`, or `reply_a` and
+    `reply_b`. Their score is in `score`, `value`, `label`, `verdict`, or `score_a` and `score_b`. Every rater and
+    aspect is a scorer of its own. Rows without a value are ignored.
 
     Args:
-        path: The file or folder.
+        path: The file.
         units: Units of the campaign.
         positive: Target of the search; labels and verdicts are converted to scores of it.
 
@@ -138,7 +135,7 @@ def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> li
         InputError: The file cannot be read, a score is not a finite number, a unit has two scores of one scorer, or no
             unit has a score.
     """
-    of_rows = path.is_dir() or path.suffix in SUFFIXES
+    of_rows = path.suffix in SUFFIXES
     if of_rows:
         scorers = _rows(path, positive)
     else:
@@ -161,11 +158,8 @@ def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> li
 
 
 def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
-    files = sorted(path.glob("part-*.parquet")) if path.is_dir() else [path]
-    if not files:
-        raise InputError(f"{path} has no part-*.parquet: give a file of scores, or a folder of `annotate score`")
     scorers: dict[str, dict[str, float]] = {}
-    for row in open_table("rows", files):
+    for row in open_table("rows", [path]):
         place, unit_id = row.place, unit_named(row)
         if unit_id is None:
             raise InputError(f"{place}: no unit_id, pair_id, reply_id, or pair of ids: add the id of the scored unit")

@@ -9,7 +9,6 @@ from fcconan.oldcli.annotate import (
     new,
     queue,
     raters,
-    score,
     simulate,
     status,
     tier,
@@ -22,5 +21,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate, score),
+    (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate),
 )
