@@ -58,7 +58,6 @@ check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
 
 # About ten minutes, on a machine that does nothing else; writes docs/speed.md.
 speed: $(VENV)/.dev
-	$(INSTALL) polars
 	$(BIN)/python benchmarks/speed/page.py
 
 # The documentation as pages that need no network: docs-site/index.html. The pages of columns and options come from the code.

@@ -19,9 +19,6 @@ from .cards import (
     read_card as read_card,
     restricted_columns as restricted_columns,
 )
-from .cross_product import (
-    write_exhaustive_pairs as write_exhaustive_pairs,
-)
 from .hydration import (
     Hydration as Hydration,
     hydrate as hydrate,

@@ -10,7 +10,6 @@ from .addresses import (
 )
 from .atomic import (
     is_writable as is_writable,
-    new_file as new_file,
     new_folder as new_folder,
     temporary_folder as temporary_folder,
     write_whole as write_whole,
