@@ -25,7 +25,6 @@ from .columns import (
     WideColumns as WideColumns,
     check_there as check_there,
     first_column as first_column,
-    read_mapping as read_mapping,
     rename_columns as rename_columns,
     typed_row as typed_row,
 )
