@@ -15,7 +15,7 @@ TESTS = -m 'not long'
 .PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants clean
 
 demo: $(VENV)/.base
-	$(BIN)/fcconan demo --out demo-dataset --report-folder demo-report
+	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
 # Linting needs one core, and tests often wait: in parallel they take a minute less.
 check: $(VENV)/.dev
@@ -100,4 +100,4 @@ $(TOOLS)/.label-studio:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-answers.csv demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache

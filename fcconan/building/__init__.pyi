@@ -41,8 +41,6 @@ from .recipes import (
 )
 from .releases import (
     check_replaceable as check_replaceable,
-    check_target as check_target,
-    output_folder as output_folder,
     release_manifest as release_manifest,
     table_bytes as table_bytes,
     table_path as table_path,

@@ -286,7 +286,7 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
         InputError: The folder, part or split does not exist.
     """
     if folder.name == "demo-dataset" and not folder.exists():
-        raise InputError(f"there is no folder {folder} yet: `fcconan demo` writes it")
+        raise InputError(f"there is no folder {folder} yet: `fcconan build demo --out demo-dataset` writes it")
     check_built(str(folder))
     if not folder.is_dir():
         raise InputError(

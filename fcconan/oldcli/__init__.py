@@ -19,7 +19,6 @@ from fcconan.oldcli import (
     bench,
     build,
     correlate,
-    demo,
     evaluate_generators,
     finetune,
     generate,
@@ -52,7 +51,7 @@ app = typer.Typer(
 )
 # The sections of the help, and the commands in their order.
 COMMANDS = {
-    "Datasets": (list_datasets, build, hydrate, demo),
+    "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench, train_retriever),
     "Generation": (generate, finetune, evaluate_generators),
     "Scores": (metrics, rank, leaderboard, correlate, agree),

@@ -94,11 +94,6 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .demonstration import (
-    DemoOptions as DemoOptions,
-    DemoResult as DemoResult,
-    run_demo as run_demo,
-)
 from .finetuning import (
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,

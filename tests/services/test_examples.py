@@ -20,7 +20,7 @@ MODULES = [f"fcconan.services.{each.name}" for each in pkgutil.iter_modules(fcco
 OTHERS = ["fcconan.oldcli.parameters", "fcconan.retrieval.judged_pairs"]
 FUNCTIONS = [name for name in dir(fcconan) if inspect.isfunction(inspect.unwrap(getattr(fcconan, name)))]
 PUBLIC = sorted({inspect.unwrap(getattr(fcconan, name)).__module__ for name in FUNCTIONS} - {*MODULES})
-WITHOUT = {"run_demo", "train_retriever"}  # a minute each
+WITHOUT = {"train_retriever"}  # a minute
 
 
 @pytest.mark.parametrize("name", [*MODULES, *PUBLIC, *OTHERS])
