@@ -65,7 +65,6 @@ def _content(folder: Path) -> dict[str, bytes]:
         ),
         ("build none.yaml --out out", f"no recipe file at none.yaml: give a .yaml file, or one of {KNOWN}"),
         ("build folder/pairs --out out", f"unknown recipe 'folder/pairs': known are {KNOWN}, or a .yaml file"),
-        ("demo --jobs 3", "No such option: --jobs"),
         ("list more", "Got unexpected extra argument(s) (more). See `fcconan list --help`."),
         ("hydrate", "Missing argument 'folder'. See `fcconan hydrate --help`."),
         ("hydrate labels", "Missing option '--out'. See `fcconan hydrate --help`."),
