@@ -12,10 +12,10 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
 
-.PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants schema clean
+.PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants clean
 
 demo: $(VENV)/.base
-	$(BIN)/fcconan demo --out demo-dataset --report-folder demo-report
+	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
 
 # Linting needs one core, and tests often wait: in parallel they take a minute less.
 check: $(VENV)/.dev
@@ -58,11 +58,11 @@ check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
 
 # About ten minutes, on a machine that does nothing else; writes docs/speed.md.
 speed: $(VENV)/.dev
-	$(INSTALL) polars
 	$(BIN)/python benchmarks/speed/page.py
 
-# The documentation as pages that need no network: docs-site/index.html.
+# The documentation as pages that need no network: docs-site/index.html. The pages of columns and options come from the code.
 docs: $(VENV)/.docs
+	$(BIN)/python docs/make_reference.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # Mutation tests: thousands of small changes of the code; hours on two cores.
@@ -71,13 +71,6 @@ mutants: $(VENV)/.dev
 	$(INSTALL) 'mutmut>=3.8,<4'
 	$(BIN)/mutmut run $(MUTANTS)
 	$(BIN)/mutmut results
-
-# Files generated from the code: schemas of recipes and retrieval suites, and the option reference.
-schema: $(VENV)/.base
-	$(BIN)/python -m fcconan.building.recipe_schema > builders/recipe.schema.json
-	$(BIN)/python -m fcconan.retrieval.suite_schema > benchmarks/suite.schema.json
-	$(BIN)/python -m fcconan.building.columns_page > docs/columns.md
-	$(BIN)/python -m fcconan.oldcli.reference > docs/options.md
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -107,4 +100,4 @@ $(TOOLS)/.label-studio:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-answers.csv demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache

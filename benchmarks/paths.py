@@ -6,16 +6,20 @@ with human ratings, votes to a published dataset. They run as commands on the de
 Example: python benchmarks/paths.py
 """
 
+import csv
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
 PATHS = {
     "upstream row to score": ["build demo --out demo", "bench demo --system bm25 --resamples 100 --json bench.json"],
     "reply to correlation": [
-        "judge rate demo --task cseval --model lexical --out ratings.parquet",
+        "judge rate demo --task cseval --aspect relevance --model replay:answers.csv --out ratings.parquet",
         "correlate demo ratings.parquet --resamples 100 --json correlations.json",
     ],
     "votes to dataset": [
@@ -67,12 +71,23 @@ def write_pairs(path: Path) -> None:
     path.write_text("\n".join(["hate_speech,counter_narrative", *rows]) + "\n", encoding="utf-8")
 
 
+def write_answers(path: Path) -> None:
+    """Writes recorded answers of a judge: a grade for each message of the demo."""
+    texts = yaml.safe_load((ROOT / "builders" / "demo" / "texts.yaml").read_text(encoding="utf-8"))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["hate_speech", "output"])
+        for number, message in enumerate(texts["hate_speech"]):
+            writer.writerow([message["text"], json.dumps({"relevance": 1 + number % 5})])
+
+
 def main() -> None:
     """Prints the number of modules for each path, and writes their names as JSON if a file is given."""
     found = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_pairs(folder / "pairs.csv")
+        write_answers(folder / "answers.csv")
         for path, commands in PATHS.items():
             modules: set[str] = set()
             for command in commands:
@@ -85,7 +100,7 @@ def main() -> None:
                 if done.returncode:
                     sys.exit(f"{command}: {done.stderr.strip()}")
                 modules |= set(json.loads((folder / "seen.json").read_text(encoding="utf-8")))
-            found[path] = sorted(each for each in modules if not each.startswith("cli"))
+            found[path] = sorted(each for each in modules if not each.startswith("oldcli"))
             print(f"{path:24} {len(found[path]):4}")
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

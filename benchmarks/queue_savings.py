@@ -45,10 +45,10 @@ from fcconan.annotation.active_learning.model import (
     standardised,
 )
 from fcconan.annotation.active_learning.stopping import decide
-from fcconan.oldcli.output import print_table
 from fcconan.data.files import read_rows
 from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.errors import InputError
+from fcconan.oldcli.output import print_table
 from fcconan.reporting import make_table
 from fcconan.retrieval.dense import SentenceEncoder
 from fcconan.retrieval.systems import TrainingPair

@@ -21,7 +21,6 @@ LATER = (
     "ir_datasets",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
-    "mlcroissant",
     "peft",
     "ranx",
     "rouge_score.rouge_scorer",

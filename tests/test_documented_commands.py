@@ -165,7 +165,6 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     known_texts.clear_known_texts()
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib.*", "ignore::DeprecationWarning:mlcroissant.*")
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_works(
     page: str, reader: Shell, server: Server, model: Model, tmp_path: Path, request: pytest.FixtureRequest

@@ -12,10 +12,11 @@ from fcconan.building.builds import load_recipe
 from fcconan.data.content import content_folder, recipe_names
 from fcconan.data.schemas import VOTE_LABELS
 from fcconan.data.yaml_files import YamlFile
+from tests.documented.blocks import GENERATED, pages
 
 ROOT = Path(__file__).resolve().parent.parent
 CATALOGUE = (ROOT / "docs" / "catalogue.md").read_text(encoding="utf-8")
-DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+DOCUMENTS = pages()
 DATASETS = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
 
 
@@ -50,6 +51,8 @@ def test_links_lead_somewhere(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", text):
         path = (ROOT / document).parent / target if target else ROOT / document
+        if path in {ROOT / page for page in GENERATED}:
+            continue  # its links are checked in the site
         assert path.exists(), target
         assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), f"{target}#{anchor}"
 
@@ -58,8 +61,8 @@ def test_every_page_is_in_the_site_and_every_module_of_the_reference_is_there() 
     site = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     listed = sorted(re.findall(r"[\w/-]+\.(?:md|ipynb)", str(site["nav"])))
     docs = ROOT / "docs"
-    pages = [*docs.rglob("*.md"), *docs.rglob("*.ipynb")]
-    assert listed == sorted(path.relative_to(docs).as_posix() for path in pages)
+    written = {path.relative_to(docs).as_posix() for path in (*docs.rglob("*.md"), *docs.rglob("*.ipynb"))}
+    assert listed == sorted(written | {page.removeprefix("docs/") for page in GENERATED})
     assert site["strict"] and site["theme"]["font"] is False  # no page fetches anything
     for path in (ROOT / "docs" / "api").glob("*.md"):
         for name in re.findall(r"^::: (\S+)$", path.read_text(encoding="utf-8"), re.MULTILINE):
@@ -67,10 +70,10 @@ def test_every_page_is_in_the_site_and_every_module_of_the_reference_is_there() 
 
 
 def test_the_reference_has_a_page_per_package() -> None:
-    pages = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md")}
-    index = pages.pop("index")
-    assert set(pages) == {path.parent.name for path in (ROOT / "fcconan").glob("*/__init__.pyi")}
-    for name, page in pages.items():
+    packages = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "api").glob("*.md")}
+    index = packages.pop("index")
+    assert set(packages) == {path.parent.name for path in (ROOT / "fcconan").glob("*/__init__.pyi")}
+    for name, page in packages.items():
         # `members: true` shows exactly the names of the package's `__init__.pyi`.
         assert f"\n::: fcconan.{name}\n    options:\n      members: true\n" in page, name
         assert f"[{name}]({name}.md)" in index

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from tests.documented import verbs
 from tests.models.server import KEY, Action, Body, Server, completion
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
@@ -48,6 +50,28 @@ def test_an_own_system_is_benchmarked_judged_ranked_and_reported(demo: Path, tmp
     assert (tmp_path / "report" / "index.html").is_file()
 
 
+@pytest.mark.long
+def test_the_demo_writes_its_dataset_ratings_and_pages(tmp_path: Path) -> None:
+    for name, module in (("fcconan", "-m fcconan"), ("python", "")):
+        (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n', encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    for _ in range(2):  # a second run replaces the files of the first one
+        command = ["bash", str(EXAMPLES / "demo.sh")]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path})
+        assert done.returncode == 0, done.stderr
+    assert all((tmp_path / "demo-report" / page).is_file() for page in ("judges.html", "tournament.html"))
+    with (tmp_path / "demo-ratings.csv").open(encoding="utf-8", newline="") as file:
+        assert {row["value"] for row in csv.DictReader(file)} <= {"1.0", "2.0", "3.0", "4.0", "5.0"}
+
+
+def test_the_commands_of_the_demo_exist() -> None:
+    commands = re.findall(r"^fcconan (.+)$", (EXAMPLES / "demo.sh").read_text().replace("\\\n", ""), re.MULTILINE)
+    assert len(commands) == 5
+    for command in commands:
+        verbs.parsed(command.split())
+
+
 def test_examples_are_short() -> None:
-    for path in EXAMPLES.glob("*.py"):
+    for path in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.sh")):
         assert path.read_text(encoding="utf-8").count("\n") <= 40, path

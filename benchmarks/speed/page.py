@@ -19,7 +19,7 @@ from typing import Any
 import ratios
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("build", "retrieval", "judge", "scoring", "tournament", "scale")
+BENCHMARKS = ("retrieval", "judge", "scoring", "tournament", "scale")
 INTRODUCTION = """# Speed
 
 Each benchmark compares this package with a baseline in the same run, on the machine below. Ratios depend much less on

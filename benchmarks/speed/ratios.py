@@ -10,7 +10,7 @@ from typing import Any
 
 import fcconan
 
-# Measured ratio and aim, by name, such as `time, fcconan / polars`; the aim may be empty.
+# Measured ratio and aim, by name, such as `time, scipy looped / fcconan`; the aim may be empty.
 Ratios = dict[str, tuple[float, str]]
 NO_INPUT = 2  # exit code of a benchmark whose upstream files are unavailable
 

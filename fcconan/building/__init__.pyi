@@ -19,12 +19,6 @@ from .cards import (
     read_card as read_card,
     restricted_columns as restricted_columns,
 )
-from .croissant_metadata import (
-    croissant as croissant,
-)
-from .cross_product import (
-    write_exhaustive_pairs as write_exhaustive_pairs,
-)
 from .hydration import (
     Hydration as Hydration,
     hydrate as hydrate,
@@ -47,8 +41,6 @@ from .recipes import (
 )
 from .releases import (
     check_replaceable as check_replaceable,
-    check_target as check_target,
-    output_folder as output_folder,
     release_manifest as release_manifest,
     table_bytes as table_bytes,
     table_path as table_path,

@@ -83,7 +83,6 @@ def statistics(built: Built) -> dict[str, list[dict[str, Any]]]:
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C version is ten times as fast
 _HEAD = re.compile(r"---\n(?P<metadata>.*?)\n---\n\s*(?P<body>.*)", re.DOTALL)
-_SECTION = re.compile(r"^## (.+)$", re.MULTILINE)
 _CITATION = re.compile(r"```bibtex\n(.*?)\n```", re.DOTALL)
 _HOMEPAGE = re.compile(r"^Homepage: <([^>]+)>", re.MULTILINE)
 
@@ -96,8 +95,6 @@ class Card:
         metadata: YAML block at the head.
         title: Title.
         summary: Text between the title and the content notice, as one line.
-        notice: Content notice, as one line.
-        sections: Text of each section by heading.
         homepage: Address of the page of the dataset, or None.
         citation: BibTeX entry, or None.
     """
@@ -105,8 +102,6 @@ class Card:
     metadata: dict[str, Any]
     title: str
     summary: str
-    notice: str
-    sections: dict[str, str]
     homepage: str | None
     citation: str | None
 
@@ -129,16 +124,12 @@ def read_card(folder: Path) -> Card:
         metadata, body = _front_matter(text)
     except (ValueError, yaml.YAMLError) as error:
         raise InputError(f"{path} has no YAML block at its head: build the dataset again") from error
-    parts = _SECTION.split(body)
-    top = [" ".join(part.split()) for part in parts[0].split("\n\n") if part.strip()]
-    notice = next((part for part in top if part.startswith("> ")), "")
+    top = [" ".join(part.split()) for part in body.partition("\n## ")[0].split("\n\n") if part.strip()]
     citation, homepage = _CITATION.search(text), _HOMEPAGE.search(text)
     return Card(
         metadata=metadata,
         title=top[0].removeprefix("# ") if top else "",
-        summary=" ".join(part.replace("**", "") for part in top[1:] if part != notice),
-        notice=notice.removeprefix("> ").replace("**", "").removeprefix("Content notice. "),
-        sections={name.strip(): text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)},
+        summary=" ".join(part.replace("**", "") for part in top[1:] if not part.startswith("> ")),
         homepage=homepage[1] if homepage else None,
         citation=citation[1] if citation else None,
     )
@@ -191,7 +182,7 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
         card=recipe.card,
         **vars(built),
         **{name: manifest[name] for name in ("statistics", "labels_only", "tier_rule", "left_out")},
-        version=dataset_version(manifest),
+        version=f"{manifest['package']['version']}+{manifest['fingerprint']}",
         own_recipe=recipe.name not in recipe_names(),
         homepage=_homepage(recipe),
         columns=columns_in_markdown(built.tables),
@@ -200,11 +191,6 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
         restricted=manifest["restricted_columns"],
         example=default_table(built.tables),
     )
-
-
-def dataset_version(manifest: Mapping[str, Any]) -> str:
-    """Returns the version of a dataset for people: version of the package and fingerprint of the content."""
-    return f"{manifest['package']['version']}+{manifest['fingerprint']}"
 
 
 def _homepage(recipe: Recipe) -> str | None:

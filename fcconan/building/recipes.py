@@ -49,8 +49,8 @@ def _licence(name: str) -> str:
     return name
 
 
-Language = Annotated[str, AfterValidator(_language), Field(json_schema_extra={"enum": list(LANGUAGES)})]
-CardLicence = Annotated[str, AfterValidator(_licence), Field(json_schema_extra={"enum": list(LICENCES)})]
+Language = Annotated[str, AfterValidator(_language)]
+CardLicence = Annotated[str, AfterValidator(_licence)]
 TaskCategory = Literal[
     "text-retrieval", "text-generation", "text-classification", "text-ranking", "sentence-similarity"
 ]

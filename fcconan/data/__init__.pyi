@@ -1,6 +1,5 @@
 from .addresses import (
     OPENAI_URL as OPENAI_URL,
-    display_address as display_address,
     endpoint_address as endpoint_address,
     environment_secrets as environment_secrets,
     hub_address as hub_address,
@@ -11,7 +10,6 @@ from .addresses import (
 )
 from .atomic import (
     is_writable as is_writable,
-    new_file as new_file,
     new_folder as new_folder,
     temporary_folder as temporary_folder,
     write_whole as write_whole,
@@ -27,7 +25,6 @@ from .columns import (
     WideColumns as WideColumns,
     check_there as check_there,
     first_column as first_column,
-    read_mapping as read_mapping,
     rename_columns as rename_columns,
     typed_row as typed_row,
 )

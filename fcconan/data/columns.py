@@ -1,18 +1,14 @@
-"""Column mapping: from the columns of a file to those of this package, by options and by YAML files next to the data.
+"""Column mapping: from the columns of a file to those of this package.
 
-A mapping is `NAME=COLUMN` in options and `NAME: COLUMN` in a YAML file. NAME is a column of this package, and COLUMN is
-its name in the file. `rows.columns.yaml` applies to `rows.csv` only, which must have all of its columns. `columns.yaml`
-applies to all files of its folder, which may lack some of them.
+A mapping is `NAME=COLUMN` in options. NAME is a column of this package, and COLUMN is its name in the file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from fcconan.data.schemas import COMPARISON, DTYPES, PAIR, RANKING, RATING, REPLY, VOTE, Columns
 from fcconan.errors import InputError
 
-COLUMNS_FILE = "columns.yaml"
 KINDS = ("pairs", "votes", "replies", "ratings", "comparisons", "rankings")
 # The column of the judgement. A file with a column for each rater has the judgements in those columns instead.
 JUDGEMENT = {"ratings": "value", "comparisons": "verdict", "votes": "label"}
@@ -75,34 +71,6 @@ def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any], cure: st
     if lost:
         columns = f"column{'s' * (len(lost) > 1)} {', '.join(map(repr, dict.fromkeys(lost)))}"
         raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: {cure}")
-
-
-def read_mapping(file: Path) -> tuple[dict[str, str], bool]:
-    """Reads the column mapping next to a file.
-
-    Args:
-        file: A file of rows.
-
-    Returns:
-        The mapping, and whether it applies to this file only.
-
-    Raises:
-        InputError: The YAML file is not a mapping of known columns to names.
-    """
-    own = file.with_name(f"{file.stem}.{COLUMNS_FILE}")
-    path = own if own.is_file() else file.with_name(COLUMNS_FILE)
-    if not path.is_file():
-        return {}, False
-    from fcconan.data.yaml_files import YamlFile
-
-    found: dict[str, str] = YamlFile(path).data
-    for name, theirs in found.items():
-        if not isinstance(theirs, str):
-            found_value = "a block" if isinstance(theirs, dict) else repr(theirs)
-            raise InputError(f"{path}: {name} is {found_value}, expected the name of a column, as in rater: annotator")
-        if name not in MAPPED_COLUMNS:
-            raise InputError(f"{path}: rows have no {name!r}, only {', '.join(MAPPED_COLUMNS)}")
-    return found, path == own
 
 
 def typed_row(row: Mapping[str, Any], columns: Columns, place: str) -> dict[str, Any]:

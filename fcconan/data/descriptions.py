@@ -1,4 +1,4 @@
-"""Descriptions of configs and columns, for dataset cards, Croissant and `docs/columns.md`."""
+"""Descriptions of configs and columns, for dataset cards and the documentation."""
 
 # Content of one row, by config. A prefix of `-qrels`, `-corpus`, `-queries` or `-pairs` names a part.
 CONFIGS = {

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from fcconan.data.addresses import one_line
 from fcconan.data.atomic import is_writable, new_file
-from fcconan.data.columns import JUDGEMENT, read_mapping, rename_columns, typed_row
+from fcconan.data.columns import JUDGEMENT, rename_columns, typed_row
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
@@ -286,7 +286,7 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
         InputError: The folder, part or split does not exist.
     """
     if folder.name == "demo-dataset" and not folder.exists():
-        raise InputError(f"there is no folder {folder} yet: `fcconan demo` writes it")
+        raise InputError(f"there is no folder {folder} yet: `fcconan build demo --out demo-dataset` writes it")
     check_built(str(folder))
     if not folder.is_dir():
         raise InputError(
@@ -338,8 +338,7 @@ def detect_kind(
     files = [path for path in paths if path.suffix in SUFFIXES]
     folders = [path for path in paths if path.suffix not in SUFFIXES]
     first = next(iter(read_rows(row_file(files[0]))), {}) if files else {}
-    mapping = {**(read_mapping(files[0])[0] if files else {}), **(rename or {})}
-    columns = set(rename_columns(first if files else dict.fromkeys(columns), mapping))
+    columns = set(rename_columns(first if files else dict.fromkeys(columns), rename or {}))
     if wide and columns:
         return "comparisons" if "system_a" in columns else "votes" if "pair_id" in columns else "ratings"
     for kind in _ORDER:

@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, read_mapping, rename_columns
+from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, rename_columns
 from fcconan.data.files import SUFFIXES, list_configs, part_files, read_rows, row_file
 from fcconan.data.ids import cell_text, is_missing, name_with_hash, with_ids
 from fcconan.data.manifest import MANIFEST, read_manifest
@@ -50,16 +50,12 @@ class _Stream:
         short: Name of the source in positions of rows.
         read: Function that reads the rows from the beginning.
         sparse: Whether a row may lack empty columns.
-        rename: Mapping from a column of this package to its name in this source, from YAML files and options.
-        own: The part of `rename` from the YAML file that applies to this file only.
     """
 
     name: str
     short: str
     read: Callable[[], Iterable[Row]]
     sparse: bool
-    rename: Mapping[str, str]
-    own: Mapping[str, str]
 
     def first(self) -> Row:
         """Returns the first row, or an empty one."""
@@ -88,8 +84,7 @@ def open_table(
             list of these, whose rows are concatenated.
         split: Split of datasets; required if a dataset has several.
         part: Config of datasets; by default the kind.
-        rename: Mapping from a column of this package to its name in the sources. It overrides YAML files next to the
-            data.
+        rename: Mapping from a column of this package to its name in the sources.
         filter: Allowed values by column, as text. A row must have one of the values in each column.
         wide_columns: Mapping from rater and aspect to column, for sources with a column for each rater.
         people: Human raters among those of `wide_columns`.
@@ -150,13 +145,8 @@ class Table:
     @property
     def population(self) -> str:
         """The data in signatures: files and datasets with their hashes, and selected columns and rows."""
-        columns = dict(self.rename)
-        for stream in self._streams:
-            if stream.rename.items() - columns.items():
-                first = stream.first()
-                columns |= {name: theirs for name, theirs in stream.rename.items() if theirs in first}
         chosen = [f"{column}={'/'.join(sorted(values))}" for column, values in sorted(self.filter.items())]
-        chosen += [f"{name}={theirs}" for name, theirs in sorted(columns.items())]
+        chosen += [f"{name}={theirs}" for name, theirs in sorted(self.rename.items())]
         chosen += [f"{rater}:{aspect}={column}" for (rater, aspect), column in sorted(self.wide_columns.items())]
         return "+".join([*self.names, *([f"({','.join(chosen)})"] if chosen else [])])
 
@@ -219,7 +209,7 @@ class Table:
             InputError: The source does not exist, or a part or split of a dataset is missing.
         """
         if not isinstance(source, str | PathLike):
-            self._streams.append(stream := _in_memory(source, split, self.rename))
+            self._streams.append(stream := _in_memory(source, split))
             self._names.append(lambda: f"{stream.short}@{_digest(stream.read())}")
             return
         place = locate(str(source)) if isinstance(source, str) else Path(source)
@@ -245,23 +235,16 @@ class Table:
         self._names.append(lambda: name if split is None else f"{name}/{split}")
 
     def _add_file(self, file: Path) -> None:
-        found, alone = read_mapping(file)
-        own = {name: theirs for name, theirs in found.items() if alone and name not in self.rename}
-        rename = {**found, **self.rename}
         self.files.append(file)
-        self._streams.append(
-            _Stream(str(file), file.name, lambda: read_rows(file), file.suffix == ".jsonl", rename, own)
-        )
+        self._streams.append(_Stream(str(file), file.name, lambda: read_rows(file), file.suffix == ".jsonl"))
 
     def _rows(self, stream: _Stream, ids: ReplyIds) -> Iterator[tuple[Row, str]]:
         """Yields rows with the columns of this package, and their positions."""
         read = enumerate(stream.read(), start=1)
-        if self.kind != "replies" or (
-            not self.complete and "reply_id" in rename_columns(stream.first(), stream.rename)
-        ):
+        if self.kind != "replies" or (not self.complete and "reply_id" in rename_columns(stream.first(), self.rename)):
             for number, raw in read:
                 place = f"{stream.short}, row {number}"
-                yield with_ids(rename_columns(raw, stream.rename), place), place
+                yield with_ids(rename_columns(raw, self.rename), place), place
             return
         names: dict[str, str | None] | None = None
         for number, raw in read:
@@ -302,10 +285,9 @@ class Table:
             check_there(name, [column for column in named if column not in known], row)
         for name, (stream, row) in first.items():
             if row:
-                check_there(name, [column for column in stream.own.values() if column not in row], row)
                 if self.complete:
                     self._check_wide(stream, row)
-                ours = rename_columns(row, stream.rename)
+                ours = rename_columns(row, self.rename)
                 derived = NEEDED["replies"] + ("reply_id", "item_id", "hs_id", "system") if self._derives else ()
                 check_there(name, [column for column in self.filter if column not in (*ours, *derived)], ours)
 
@@ -329,7 +311,7 @@ class Table:
         others = {"reply_id", "pair_id", "rater", "aspect", JUDGEMENT.get(self.kind)} if self.wide_columns else ()
         lost = [name for name in NEEDED.get(self.kind, ()) if name not in row and name not in others]
         if lost and stream.sparse:
-            known = {name for each in stream.read() for name in rename_columns(each, stream.rename)}
+            known = {name for each in stream.read() for name in rename_columns(each, self.rename)}
             lost = [name for name in lost if name not in known]
         judgement = JUDGEMENT.get(self.kind)
         column = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
@@ -337,9 +319,8 @@ class Table:
         ids = ", or write the reply_id of the replies into it" if "reply_id" in lost else ""
         check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}{ids}")
 
-    @staticmethod
-    def _text_columns(row: Row, stream: _Stream) -> dict[str, str | None]:
-        names = text_columns(row, stream.rename)
+    def _text_columns(self, row: Row, stream: _Stream) -> dict[str, str | None]:
+        names = text_columns(row, self.rename)
         lost = [name for name in NEEDED["replies"] if names[name] is None]
         check_there(stream.name, lost, row, _renaming(lost))
         return names
@@ -363,13 +344,13 @@ def _is_file(source: str | PathLike[str]) -> bool:
     return Path(source).suffix in SUFFIXES
 
 
-def _in_memory(source: Any, split: str | None, rename: Mapping[str, str]) -> _Stream:
+def _in_memory(source: Any, split: str | None) -> _Stream:
     """Opens a data frame, a `datasets.Dataset` or an iterable of mappings."""
     pandas, datasets = sys.modules.get("pandas"), sys.modules.get("datasets")
     if isinstance(source, Table):
-        return _Stream(f"table of {source.kind}", "table", lambda: source, True, rename, {})
+        return _Stream(f"table of {source.kind}", "table", lambda: source, True)
     if pandas is not None and isinstance(source, pandas.DataFrame):
-        return _Stream("data frame", "data frame", lambda: _frame_rows(source), False, rename, {})
+        return _Stream("data frame", "data frame", lambda: _frame_rows(source), False)
     if datasets is not None and isinstance(source, datasets.DatasetDict):
         if split is None and len(source) > 1:
             raise InputError(f"the dataset has the splits {', '.join(source)}: choose one with --split")
@@ -377,14 +358,14 @@ def _in_memory(source: Any, split: str | None, rename: Mapping[str, str]) -> _St
             raise InputError(f"the dataset has no split {split!r}: it has {', '.join(source)}")
         source = source[split or next(iter(source))]
     if datasets is not None and isinstance(source, datasets.Dataset):
-        return _Stream("dataset", "dataset", lambda: source, False, rename, {})
+        return _Stream("dataset", "dataset", lambda: source, False)
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise InputError(
             f"{type(source).__name__} is not a source of rows: give a path, a name, a data frame, a dataset or an "
             "iterable of mappings"
         )
     rows = list(source) if iter(source) is source else source  # an iterator cannot be read a second time
-    return _Stream("rows", "rows", lambda: map(_row, rows), True, rename, {})
+    return _Stream("rows", "rows", lambda: map(_row, rows), True)
 
 
 def _row(given: Any) -> Row:

@@ -19,8 +19,6 @@ from fcconan.oldcli import (
     bench,
     build,
     correlate,
-    croissant,
-    demo,
     finetune,
     generate,
     hydrate,
@@ -51,7 +49,7 @@ app = typer.Typer(
 )
 # The sections of the help, and the commands in their order.
 COMMANDS = {
-    "Datasets": (list_datasets, build, hydrate, croissant, demo),
+    "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
     "Scores": (metrics, rank, leaderboard, correlate, agree),

@@ -1,4 +1,4 @@
-"""Names, forms and ranges of values in help texts and in the option reference."""
+"""Names, forms and ranges of values in help texts."""
 
 import re
 import typing

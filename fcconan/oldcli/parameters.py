@@ -66,7 +66,14 @@ class Parameters:
     found: list[inspect.Parameter] = field(default_factory=list)
 
     def add(self, name: str, annotation: Any, info: Any, default: Any) -> None:
-        """Adds a parameter; its default is `inspect.Parameter.empty` if Typer shall demand a value."""
+        """Adds a parameter.
+
+        Args:
+            name: Its name.
+            annotation: Its type.
+            info: Its option or argument of Typer.
+            default: Its default; `inspect.Parameter.empty` if Typer shall demand a value.
+        """
         # Typer takes parameters by name, so that those without a default may follow others.
         kind = inspect.Parameter.KEYWORD_ONLY
         self.found.append(inspect.Parameter(name, kind, annotation=Annotated[annotation, info], default=default))

@@ -121,7 +121,7 @@ class ServiceCommand(TyperCommand):
                     formatter.write_dl(rows)
         rare = [each.opts[0] for each in self.params if each.hidden]
         if rare:
-            with formatter.section("Rare options, described in docs/options.md"):
+            with formatter.section("Rare options"):
                 formatter.write_text(", ".join(rare))
 
 

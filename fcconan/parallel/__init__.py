@@ -1,4 +1,4 @@
-"""Shards of work, over processes or a Dask cluster."""
+"""Work divided over processes, a Dask cluster or machines."""
 
 import lazy_loader
 

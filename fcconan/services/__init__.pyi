@@ -62,11 +62,9 @@ from .configuration import (
     argument as argument,
     bounds as bounds,
     error_message as error_message,
-    find_option as find_option,
     open_configuration as open_configuration,
     option as option,
     option_flag as option_flag,
-    options_schema as options_schema,
     value_type as value_type,
     without_constraints as without_constraints,
 )
@@ -83,20 +81,12 @@ from .correlations import (
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
-    CroissantOptions as CroissantOptions,
-    CroissantResult as CroissantResult,
     DatasetList as DatasetList,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
     build as build,
-    croissant as croissant,
     hydrate as hydrate,
     list_datasets as list_datasets,
-)
-from .demonstration import (
-    DemoOptions as DemoOptions,
-    DemoResult as DemoResult,
-    run_demo as run_demo,
 )
 from .finetuning import (
     FinetuneOptions as FinetuneOptions,

@@ -1,6 +1,6 @@
 """Configurations of services: each option is declared once, as a field of a model.
 
-The Python signature, the options of the command, the schema of `--config FILE.yaml` and the option reference follow
+The Python signature, the options of the command, and the keys of `--config FILE.yaml` follow
 from the model. The inputs of a service precede the configuration in its signature and are declared by `argument`.
 """
 
@@ -337,13 +337,3 @@ def error_message(error: Any) -> str:
     if error["type"] in ("missing", "extra_forbidden", "value_error", "assertion_error"):
         return message
     return f"{message.partition(', unable to parse')[0]} (found {repr(error['input'])[:80]})"
-
-
-def options_schema(model: type[Configuration]) -> dict[str, Any]:
-    """Returns the JSON schema of the configuration file: everything in it is optional, as options may complete it."""
-    schema = model.model_json_schema()
-    for each in (schema, *schema.get("$defs", {}).values()):
-        if "description" in each:
-            each["description"] = each["description"].partition(_OPTIONS)[0]  # the schema describes its properties
-    schema.pop("required", None)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

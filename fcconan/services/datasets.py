@@ -1,6 +1,5 @@
-"""Datasets: their list, building, restoring texts, and a description for search engines."""
+"""Datasets: their list, building, and restoring texts."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,16 +42,6 @@ class HydrateOptions(Jobs):
         None, help="Recipe file of a dataset that is not in the catalogue.", metavar="FILE", role="read", rare=True
     )
     keep_going: bool = option(False, help="Write the folder even if rows were changed or are missing.")
-
-
-class CroissantOptions(Configuration):
-    """How a dataset is described in Croissant."""
-
-    url: str | None = option(
-        None,
-        help="Address from which the folder's files are fetched; default: the path from the description to the folder.",
-        metavar="URL",
-    )
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,23 +113,6 @@ class HydrateResult(Result):
     def signature(self) -> str:
         """The package version and the folder."""
         return f"fcconan:{fcconan.__version__}|hydrate:{self.source}"
-
-
-@dataclass(frozen=True, repr=False)
-class CroissantResult(Result):
-    """The description of a dataset in Croissant (JSON-LD); its main table has one row for each record set.
-
-    Attributes:
-        json_file: The file that it was made for, or None.
-    """
-
-    json_file: Path | None
-    table: ClassVar[str] = "recordSet"
-
-    @property
-    def signature(self) -> str:
-        """Name and version of the dataset."""
-        return f"croissant:{self.data['name']}@{self.data['version']}"
 
 
 def list_datasets() -> DatasetList:
@@ -270,46 +242,6 @@ def hydrate(
         "examples": found.examples,
     }
     return HydrateResult(data, found, str(folder))
-
-
-def croissant(
-    folder: Annotated[Path | str, argument("A folder that `fcconan build` wrote.", path=True, role="release")],
-    options: CroissantOptions = CroissantOptions(),
-    *,
-    json_file: Annotated[
-        Path | str | None, argument("The file to write, outside the folder.", flag="--json", path=True, required=True)
-    ] = None,
-) -> CroissantResult:
-    """Describes a dataset in Croissant, the JSON-LD that dataset search engines and loaders read.
-
-    Args:
-        folder: The release folder.
-        options: The options.
-        json_file: Location of the description, for relative paths from there to the folder; default: in the folder.
-            This function does not write the file: see `CroissantResult.to_json`.
-
-    Returns:
-        The description: a JSON-LD object of Croissant 1.1 (`to_dict()`), with every file, its sha256, and the columns
-        of every split.
-
-    Raises:
-        InputError: The folder is not a release, or its card cannot be read.
-
-    Examples:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     croissant(build("demo", f"{folder}/demo", progress=False).folder).to_dict()["name"]
-        'demo'
-    """
-    from fcconan.building import croissant as describe
-    from fcconan.services.locations import built_folder
-
-    folder = built_folder(folder)
-    json_file = None if json_file is None else Path(json_file)
-    url = options.url or None
-    if url is None and json_file is not None:
-        url = Path(os.path.relpath(Path(folder).resolve(), json_file.absolute().parent.resolve())).as_posix()
-    return CroissantResult(describe(folder, url), json_file)
 
 
 def _fingerprint(manifest: Mapping[str, Any]) -> str:

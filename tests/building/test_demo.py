@@ -1,13 +1,9 @@
-import json
-import os
 from collections import Counter
-from functools import partial
 from itertools import product
 from pathlib import Path
 
 import pytest
 
-from fcconan import scoring
 from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.building.kinds import demo
 from fcconan.building.source_files import SourceFiles
@@ -16,7 +12,6 @@ from fcconan.data.content import content_folder
 from fcconan.data.ids import normalise
 from fcconan.data.schemas import LABELS, VERDICTS, VOTE_LABELS
 from fcconan.data.yaml_files import YamlFile
-from tests.conftest import RunCli
 
 CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
 
@@ -111,53 +106,6 @@ def test_uniform_is_uniform() -> None:
     drawn = sorted(demo.uniform(3, "x", str(i)) for i in range(10_000))
     # Kolmogorov-Smirnov distance; 1.95 / sqrt(n) is passed by chance once in a thousand seeds.
     assert max(abs(value - i / 10_000) for i, value in enumerate(drawn)) < 1.95 / 100
-
-
-@pytest.mark.long
-def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
-    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Ten thousand resamples take minutes as Python, and compiling them takes longer than everything else here.
-    whole = scoring.correlate  # which the command gives a number of resamples
-    monkeypatch.setattr(scoring, "correlate", lambda table, **how: whole(table, **how | {"resamples": 20}))
-    monkeypatch.setattr(scoring, "rank_systems", partial(scoring.rank_systems, resamples=100))
-    monkeypatch.chdir(tmp_path)
-    odd = os.fsdecode(b"o\xff")
-    done = run_cli("demo", "--out", odd, "--json", "out.json")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "synthetic" in done.stdout
-    assert "Written to ./o\\udcff. Load it:\n" in done.stdout
-    assert json.loads(Path("out.json").read_text(encoding="utf-8"))["out"] == str(tmp_path / odd)
-    assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {
-        b"o\xff",
-        b"out.json",
-        b"demo-report",
-        b"demo-ratings.csv",
-    }
-    index = tmp_path / "demo-report" / "index.html"
-    assert done.stdout.splitlines()[-1] == "Report: demo-report/index.html"
-    assert {"retrieval.html", "judges.html", "tournament.html", "dataset-demo.html", "index.html"} <= {
-        path.name for path in index.parent.iterdir()
-    }
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--report-folder", "d"],
-        ["--report-folder", "."],
-        ["--report-folder", "d/r"],
-        ["--ratings-out", "demo-report/r.csv"],
-    ],
-)
-def test_what_the_demo_writes_stands_apart(
-    tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, options: list[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    done = run_cli("demo", "--out", "d", *options)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "give each of the things to write a place of its own" in done.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_everything_is_marked_synthetic(built: Built, tmp_path: Path) -> None:

@@ -1,17 +1,13 @@
-import json
 import pkgutil
 from pathlib import Path
 from typing import get_args
 
-import jsonschema
 import pytest
-import yaml
 
 from fcconan.building import kinds
-from fcconan.building.recipe_schema import recipe_schema
 from fcconan.building.recipes import Rater, Recipe, load_recipe
 from fcconan.building.tiers import Agreement, TierName
-from fcconan.data.content import content_folder, recipe_names, recipe_path
+from fcconan.data.content import content_folder, recipe_names
 from fcconan.data.schemas import AGREEMENTS, RATER_KINDS, TIERS
 from fcconan.errors import InputError
 
@@ -340,23 +336,6 @@ def test_a_recipe_file_that_is_not_there_is_refused(tmp_path: Path, name: str) -
     assert str(caught.value) == (
         f"no recipe file at {tmp_path / name}: give a .yaml file, or one of {', '.join(recipe_names())}"
     )
-
-
-def test_the_json_schema_in_the_repository_is_that_of_the_code() -> None:
-    assert (content_folder() / "builders" / "recipe.schema.json").read_text(encoding="utf-8") == recipe_schema()
-    jsonschema.Draft202012Validator.check_schema(json.loads(recipe_schema()))
-
-
-@pytest.mark.parametrize("name", recipe_names())
-def test_the_json_schema_accepts_every_recipe_and_no_unknown_key(name: str) -> None:
-    validator = jsonschema.Draft202012Validator(json.loads(recipe_schema()))
-    data = yaml.safe_load(recipe_path(name).read_text(encoding="utf-8"))
-    assert list(validator.iter_errors(data)) == []
-    data["sumary"] = data["card"]["mis_use"] = "x"
-    assert sorted(error.message for error in validator.iter_errors(data)) == [
-        "Additional properties are not allowed ('mis_use' was unexpected)",
-        "Additional properties are not allowed ('sumary' was unexpected)",
-    ]
 
 
 def test_what_the_rules_allow_is_accepted(tmp_path: Path) -> None:

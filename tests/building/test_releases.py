@@ -258,7 +258,8 @@ def test_a_disk_without_room_leaves_the_old_folder_and_nothing_else(tmp_path: Pa
     out = tmp_path / "out"
     build(recipe, out, tier_rule="strict")
     before = contents(out)
-    program = f"import sys; sys.argv[1:] = ['build', {recipe!r}, '--out', {str(out)!r}]; from fcconan.oldcli import main; main()"
+    arguments = ["build", recipe, "--out", str(out)]
+    program = f"import sys; sys.argv[1:] = {arguments!r}; from fcconan.oldcli import main; main()"
 
     def no_room() -> None:
         # The kernel refuses to write more than this into one file, as a full disk does.

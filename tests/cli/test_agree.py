@@ -108,11 +108,6 @@ def test_pairs_are_shown_when_asked_for() -> None:
     assert "anna and clara" in fcconan("agree", "x.csv", "--resamples", 0, "--verbose").stdout
     done = fcconan("agree", "x.csv", "--resamples", 0)
     assert ("3 raters" in done.stdout, "anna and clara" in done.stdout) == (True, False)
-    older = fcconan("agree", "x.csv", "--resamples", 0, "--overall")
-    assert older.stdout == done.stdout
-    assert older.stderr == (
-        "fcconan: --overall has no effect now: the table has no pairs of raters; --verbose prints them\n"
-    )
 
 
 def test_items_are_resampled_with_all_their_replies() -> None:

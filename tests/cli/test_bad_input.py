@@ -13,9 +13,9 @@ import pytest
 from fcconan import __version__
 from fcconan.building.builds import build, load_recipe
 from fcconan.building.hydration import hydrate
-from fcconan.oldcli import COMMANDS, app
 from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError
+from fcconan.oldcli import COMMANDS, app
 from tests import small
 from tests.conftest import RunCli
 
@@ -65,7 +65,6 @@ def _content(folder: Path) -> dict[str, bytes]:
         ),
         ("build none.yaml --out out", f"no recipe file at none.yaml: give a .yaml file, or one of {KNOWN}"),
         ("build folder/pairs --out out", f"unknown recipe 'folder/pairs': known are {KNOWN}, or a .yaml file"),
-        ("demo --jobs 3", "No such option: --jobs"),
         ("list more", "Got unexpected extra argument(s) (more). See `fcconan list --help`."),
         ("hydrate", "Missing argument 'folder'. See `fcconan hydrate --help`."),
         ("hydrate labels", "Missing option '--out'. See `fcconan hydrate --help`."),
@@ -115,7 +114,7 @@ def test_out_that_is_a_file_or_in_one_is_refused(run_cli: RunCli, tmp_path: Path
     assert _complaint(run_cli("build", "demo", "--out", "out")) == (
         f"{tmp_path / 'out'} is not a folder: choose another one, or move it away"
     )
-    assert _complaint(run_cli("demo", "--out", "out/demo")) == (
+    assert _complaint(run_cli("build", "demo", "--out", "out/demo")) == (
         f"{tmp_path / 'out'} cannot be written to: choose another --out, or change its permissions"
     )
     assert _content(tmp_path) == {"out": b"mine"}
@@ -126,7 +125,7 @@ def test_out_that_is_a_link_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
     Path("out").symlink_to("folder")
     Path("dangling").symlink_to("nowhere")
     for name in ("folder/../out", "dangling"):
-        assert _complaint(run_cli("demo", "--out", name)) == (
+        assert _complaint(run_cli("build", "demo", "--out", name)) == (
             f"{tmp_path / Path(name).name} is a symbolic link: give its target folder"
         )
     assert list(Path("folder").iterdir()) == []
@@ -136,7 +135,7 @@ def test_out_that_is_a_link_is_refused(run_cli: RunCli, tmp_path: Path) -> None:
 @pytest.mark.parametrize("out", ["", ".", "..", "/", "folder/..", "folder/../.."])
 def test_out_that_is_or_holds_the_current_folder_is_refused(run_cli: RunCli, tmp_path: Path, out: str) -> None:
     Path("folder").mkdir()
-    assert _complaint(run_cli("demo", "--out", out)) == (
+    assert _complaint(run_cli("build", "demo", "--out", out)) == (
         f"{(tmp_path / out).resolve()} is or holds the current folder, which cannot be replaced: choose a folder "
         "below it"
     )
@@ -150,7 +149,7 @@ def test_the_current_folder_is_refused_however_it_is_spelt(
     links = tmp_path_factory.mktemp("links")
     (links / "up").symlink_to(tmp_path.parent)
     out = spelling.format(here=tmp_path, links=links, name=tmp_path.name)
-    assert _complaint(run_cli("demo", "--out", out)) == (
+    assert _complaint(run_cli("build", "demo", "--out", out)) == (
         f"{out} is or holds the current folder, which cannot be replaced: choose a folder below it"
     )
     assert list(tmp_path.iterdir()) == []
@@ -166,10 +165,10 @@ def test_an_empty_name_is_no_output_folder(tmp_path: Path, out: str) -> None:
 @pytest.mark.parametrize(
     ("command", "file"),
     [
-        ("demo", "out/out.json"),
+        ("build demo", "out/out.json"),
         ("build demo", "none/../out/deep/out.json"),
         ("hydrate labels", "out/out.json"),
-        ("demo", "out"),
+        ("build demo", "out"),
     ],
 )
 def test_json_in_the_folder_that_is_written_is_refused(
@@ -225,7 +224,7 @@ def test_the_release_of_another_dataset_is_refused_and_left_alone(run_cli: RunCl
     build(str(recipe), "out")
     build("demo", "labels", labels_only=True)
     before = _content(tmp_path)
-    for verb in (["demo"], ["build", "demo", "--labels-only"], ["hydrate", "labels"]):
+    for verb in (["build", "demo"], ["build", "demo", "--labels-only"], ["hydrate", "labels"]):
         assert _complaint(run_cli(*verb, "--out", "out")) == (
             f"{tmp_path / 'out'} holds the dataset 'small', not 'demo': choose another --out, or remove it"
         )
@@ -321,7 +320,7 @@ cli.main()
 def test_out_with_foreign_files_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
     Path("out/deep").mkdir(parents=True)
     Path("out/deep/notes.txt").write_text("mine", encoding="utf-8")
-    assert _complaint(run_cli("demo", "--out", "out")) == (
+    assert _complaint(run_cli("build", "demo", "--out", "out")) == (
         f"{tmp_path / 'out'} holds files but no manifest.json (such as deep/notes.txt): choose an empty or new folder"
     )
     assert _content(tmp_path) == {"out/deep/notes.txt": b"mine"}
@@ -489,14 +488,14 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
 
 
 def test_a_bad_json_target_is_noticed_before_the_work(run_cli: RunCli, tmp_path: Path) -> None:
-    done = run_cli("demo", "--out", "out", "--json", "nowhere/out.json")
+    done = run_cli("build", "demo", "--out", "out", "--json", "nowhere/out.json")
     assert (
         _complaint(done) == "nowhere/out.json cannot be written: choose another --json file, in a folder that is there"
     )
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("arguments", ["list", "build demo --out out", "bench data --system bm25", "demo"])
+@pytest.mark.parametrize("arguments", ["list", "build demo --out out", "bench data --system bm25"])
 def test_a_deleted_current_folder_is_named(run_cli: RunCli, tmp_path: Path, arguments: str) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

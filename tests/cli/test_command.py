@@ -1,4 +1,4 @@
-"""Commands that are made of a service: types, help, completion, files of options, older spellings, refusals."""
+"""Commands that are made of a service: types, help, completion, files of options, refusals."""
 
 import inspect
 import json
@@ -12,11 +12,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from fcconan.errors import InputError
 from fcconan.oldcli import app
 from fcconan.oldcli.command import Command
 from fcconan.oldcli.parameters import typed
 from fcconan.oldcli.typer_command import Group
-from fcconan.errors import InputError
 from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, option, option_flag, value_type
 from tests.conftest import RunCli
 
@@ -25,14 +25,9 @@ class GroveOptions(Bootstrap, WideRowSelection):
     """Options of an invented service."""
 
     people: Literal["ombrey", "tessok"] = option(help="People of the grove.", short="-p")
-    trees: int = option(3, help="Number of trees.", ge=1, le=10, renamed=("--stems",))
+    trees: int = option(3, help="Number of trees.", ge=1, le=10)
     share: float = option(0.5, help="Share of old trees.", gt=0, lt=1, rare=True)
-    overlap: dict[str, str] = option(
-        {},
-        help="Overlap.",
-        metavar="N=SHARE",
-        renamed=(("--twice", "2={}"), ("--thrice", "3={}"), ("--everywhere", "4=1")),
-    )
+    overlap: dict[str, str] = option({}, help="Overlap.", metavar="N=SHARE")
     kinds: tuple[Literal["oak", "elm"], ...] = option((), help="Kinds of trees.")
     fenced: bool = option(True, help="Whether there is a fence.")
     flooded: bool = option(False, help="Whether it is wet.")
@@ -77,8 +72,6 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         detailed=True,
         protected=True,
         resumes=lambda path, options: path.read_text(encoding="utf-8") == "half-grown",
-        renamed={"--everything": "--verbose"},
-        removed={"--own": "--own-system or --judge-system"},
     )
     command.add_to(made, "Groves")
     Command("ask", "Ask.", "fcconan ask", _show, f"{__name__}.ask").add_to(made)
@@ -135,7 +128,7 @@ def test_models_are_called_as_the_line_says(grove: typer.Typer) -> None:
         "",
         "--fresh",
         "--no-fresh",
-        "--no-schema --field a=1 --request-field b= --dry-run --timeout 3 --journal j.sqlite",
+        "--no-structured-output --request-field a=1 --request-field b= --dry-run --timeout 3 --response-cache j.sqlite",
     ):
         done = CliRunner().invoke(grove, ["ask", *line.split()])
         assert done.exit_code == 0, (done.output, done.exception)
@@ -180,7 +173,6 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
             "a.csv -p ombrey --rename text=a --rename text=b",
             "Invalid value for '--rename': text has two values, 'a' and 'b'; give one.",
         ),
-        ("a.csv -p ombrey --own x", "--own was removed: use --own-system or --judge-system"),
         ("a.csv -p ombrey --config no.yaml", "configuration file not found: no.yaml; give a YAML file"),
         ("a.csv -p ombrey --config pairs", "configuration file not found: pairs; give a YAML file"),
         ("a.csv -p ombrey --config c.yaml", "c.yaml, line 2: unknown key 'treees'; did you mean 'trees'?"),
@@ -203,27 +195,6 @@ def test_wrong_values_are_refused_in_one_line(grove: typer.Typer, line: str, mes
     assert _refused(grove, line).startswith(message)
     assert sorted(path.name for path in Path().iterdir()) == ["a.csv", "c.yaml"]
     assert Path("a.csv").read_text(encoding="utf-8") == "mine"
-
-
-def test_older_spellings_are_accepted_with_one_note(grove: typer.Typer) -> None:
-    line = "grow a.csv -p ombrey --stems=4 --twice .2 --thrice=.05 --everywhere --where system=a --everything"
-    done = CliRunner().invoke(grove, line.split())
-    shown = json.loads(done.stdout.splitlines()[0])
-    assert (shown["trees"], shown["overlap"], shown["verbose"]) == (4, {"2": ".2", "3": ".05", "4": "1"}, True)
-    assert shown["filter"] == {"system": ["a"]}
-    assert done.stderr.splitlines() == [
-        f"fcconan: {old} is now {new}: the old spelling will be removed in 0.3.0"
-        for old, new in [
-            ("--stems", "--trees"),
-            ("--twice", "--overlap"),
-            ("--thrice", "--overlap"),
-            ("--everywhere", "--overlap"),
-            ("--where", "--filter"),
-            ("--everything", "--verbose"),
-        ]
-    ]
-    # What follows `--` is never an option.
-    assert _run(grove, "-p ombrey -- --stems")["sources"] == ["--stems"]
 
 
 def test_a_file_that_is_there_is_replaced_by_force_only(grove: typer.Typer) -> None:
@@ -256,7 +227,7 @@ def test_json_holds_the_result_and_the_signature_comes_last(grove: typer.Typer) 
     assert json.loads(Path("r.json").read_text(encoding="utf-8"))["rows"][0]["people"] == "ombrey"
 
 
-def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: typer.Typer) -> None:
+def test_the_help_has_sections_and_leaves_out_rare_options(grove: typer.Typer) -> None:
     text = CliRunner().invoke(grove, ["grow", "-h"]).stdout
     assert "\x1b" not in text
     sections = [line.strip(":") for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
@@ -268,7 +239,7 @@ def test_the_help_has_sections_and_leaves_out_rare_and_older_spellings(grove: ty
     assert "--kinds <oak|elm>" in text and "--model TEXT" in text
     assert "--seed INTEGER" in text and "[default: 0; at least 0]" in " ".join(text.split())
     assert text.startswith("Usage: root grow [OPTIONS] SOURCES...\n")
-    assert "--stems" not in text and "Share of old trees" not in text
+    assert "Share of old trees" not in text
     assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share, --wide-column, --confidence"
     assert text.rstrip().endswith("Example: fcconan grow a.csv --people ombrey")
 
@@ -384,11 +355,3 @@ def test_a_group_without_a_command_prints_its_help(run_cli: RunCli) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout == run_cli(name, "--help").stdout
         assert done.stdout.startswith(f"Usage: fcconan {name} [OPTIONS] COMMAND")
-
-
-def test_no_spelling_is_both_an_option_and_an_older_one() -> None:
-    commands = [each for _, each in _declared()]
-    assert len(commands) >= 6
-    for each in commands:
-        spelt = {name for parameter in each.params for name in (*parameter.opts, *parameter.secondary_opts)}
-        assert not spelt & {*each.declared.parameters.renamed, *each.declared.removed}

@@ -24,7 +24,6 @@ COMMANDS = {
     "agree": "agree demo --resamples 0",
     "rank": "rank demo --resamples 100",
     "report": "report demo --out out",
-    "croissant": "croissant demo --json out.json",
 }
 
 
@@ -66,7 +65,7 @@ def test_replies_have_their_columns_mapped_as_well(
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
     done = run_cli(
         *("leaderboard", "out.csv", "--replies", "replies.csv", "--resamples", "100", "--json=o.json"),
-        *(each.replace("--column", "--rename") for each in columns),
+        *columns,
     )
     assert (done.returncode, done.stderr) == (0, ""), done
     board = json.loads(Path("o.json").read_text(encoding="utf-8"))

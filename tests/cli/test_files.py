@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.oldcli.output import check_replaced_json
 from fcconan.errors import InputError
+from fcconan.oldcli.output import check_replaced_json
 from fcconan.services import check_files
 from tests.cli.scored import ratings, write_rows
 

@@ -297,7 +297,7 @@ def test_calibrate_refuses_a_task_whose_background_is_not_there(
 def test_calibrate_takes_its_settings_from_options(rated: Path, server: Server) -> None:
     server.behaviour = counts
     asked = ("--aspect", "relevance", "--refinement-examples", 1, "--refinements", 2, "--min-coverage", 0.5)
-    options = ("--draft-temperatures", "0.7,0.9", "--max-tokens", 77, "--json", "out.json")
+    options = ("--draft-temperatures", "0.7,0.9", "--drafter-max-tokens", 77, "--json", "out.json")
     assert calibrate(server, *asked, *options).status == 0
     first, refined = drafts(server)[:2], drafts(server)[2:]
     assert [0.7 <= body["temperature"] <= 0.9 for body in first] == [True, True]

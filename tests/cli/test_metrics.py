@@ -216,7 +216,7 @@ def test_the_demo_is_scored_correlated_and_ranked(demo: Path) -> None:
         "correlate",
         demo,
         "scores.csv",
-        "--metric",
+        "--rater",
         "rouge-l",
         "--resamples",
         0,

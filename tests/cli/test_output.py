@@ -2,9 +2,9 @@
 
 import pytest
 
+from fcconan.data.terminal import printable_name
 from fcconan.oldcli import output
 from fcconan.oldcli.output import print_counts, print_table
-from fcconan.data.terminal import printable_name
 from fcconan.reporting import DisplayTable
 
 

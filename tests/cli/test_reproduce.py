@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 import fcconan
-from fcconan.oldcli import app
 from fcconan.errors import InputError
+from fcconan.oldcli import app
 from fcconan.reproduction import comparison
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper, parse_printed

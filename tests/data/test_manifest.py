@@ -13,7 +13,6 @@ from fcconan.errors import InputError
 
 COMMANDS = (
     "hydrate {} --out out",
-    "croissant {} --json out.json",
     "bench {} --system bm25",
     "publish {} me/x --dry-run",
 )

@@ -229,7 +229,9 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
         load_replies(tmp_path / "r.csv")
     with pytest.raises(InputError, match="is neither a dataset folder nor a file of rows: give a folder that"):
         load_replies(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"^there is no folder .*demo-dataset yet: `fcconan demo` writes it$"):
+    with pytest.raises(
+        InputError, match=r"^there is no folder .*demo-dataset yet: `fcconan build demo --out demo-dataset` writes it$"
+    ):
         load_replies(tmp_path / "demo-dataset")
     with pytest.raises(InputError, match="is a file and has no splits: leave --split out"):
         load_replies(write(tmp_path / "r.csv", "HS,text\n"), split="test")

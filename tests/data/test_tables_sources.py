@@ -1,4 +1,4 @@
-"""Tables from everything that users can name, with column mappings next to the data and several sources."""
+"""Tables from everything that users can name, with mapped columns and several sources."""
 
 import hashlib
 import json
@@ -146,53 +146,11 @@ def foreign(tmp_path: Path) -> Path:
     return tmp_path / "x.csv"
 
 
-@pytest.mark.parametrize("name", ["columns.yaml", "x.columns.yaml"])
-def test_a_yaml_file_next_to_the_data_maps_columns(foreign: Path, name: str) -> None:
-    foreign.with_name(name).write_text("rater: who\nlabel: said\n", encoding="utf-8")
-    table = open_table("votes", [foreign])
+def test_columns_are_renamed(foreign: Path) -> None:
+    table = open_table("votes", [foreign], rename={"rater": "who", "label": "said"})
     assert list(table) == [{"pair_id": "p1", "who": "anna", "said": "appropriate", **VOTES[0]}]
-    mapped = open_table("votes", [foreign], rename={"rater": "who", "label": "said"})
-    assert table.population == mapped.population
     assert table.population.endswith("+(label=said,rater=who)")
-    assert detect_kind([foreign]) == "votes"
-
-
-def test_options_come_before_the_file_of_one_source_and_that_before_the_one_of_the_folder(foreign: Path) -> None:
-    foreign.with_name("columns.yaml").write_text("rater: pair_id\nlabel: pair_id\n", encoding="utf-8")
-    assert [row["rater"] for row in open_table("votes", [foreign])] == ["p1"]
-    foreign.with_name("x.columns.yaml").write_text("rater: who\nlabel: who\n", encoding="utf-8")
-    (row,) = open_table("votes", [foreign], rename={"label": "said"})
-    assert (row["rater"], row["label"]) == ("anna", "appropriate")
-
-
-def test_a_mapping_of_the_folder_may_name_columns_that_a_file_lacks_but_its_own_may_not(foreign: Path) -> None:
-    foreign.with_name("columns.yaml").write_text("rater: who\nlabel: said\nreason: why\n", encoding="utf-8")
-    table = open_table("votes", [foreign])
-    assert (len(list(table)), table.population.endswith("+(label=said,rater=who)")) == (1, True)
-    foreign.with_name("columns.yaml").rename(foreign.with_name("x.columns.yaml"))
-    with pytest.raises(InputError, match=r"x\.csv has no column 'why', but pair_id, who, said: name one of these$"):
-        list(open_table("votes", [foreign]))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ratr: who\n", r"columns\.yaml: rows have no 'ratr', only reply_id, rater, "),
-        (
-            "columns:\n  rater: who\n",
-            r"columns\.yaml: columns is a block, expected the name of a column",
-        ),
-        (
-            "rater: [who]\n",
-            r"columns\.yaml: rater is \['who'\], expected the name of a column, as in rater: annotator$",
-        ),
-        ("- rater\n", r"columns\.yaml"),
-    ],
-)
-def test_a_mapping_of_another_form_is_refused(foreign: Path, text: str, message: str) -> None:
-    foreign.with_name("columns.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        list(open_table("votes", [foreign]))
+    assert detect_kind([foreign], rename={"label": "said"}) == "votes"
 
 
 def test_all_missing_columns_are_named_at_once(foreign: Path) -> None:

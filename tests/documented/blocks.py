@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+GENERATED = {"docs/columns.md", "docs/options.md"}  # by `make docs`; not in the repository
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<info>[^\n`]*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"# (?P<name>[\w./-]+\.(?:ya?ml|py))\n")
 
@@ -51,7 +52,8 @@ class Block:
 
 def pages() -> list[str]:
     """Returns the paths of the documents in the repository."""
-    return ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    found = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} - GENERATED
+    return ["README.md", "CONTRIBUTING.md", *sorted(found)]
 
 
 def read(page: str) -> str:

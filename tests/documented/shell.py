@@ -22,8 +22,8 @@ _OPERATORS = set("();<>|&")
 _ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _EXTRAS = re.compile(r"(?:\.|fcconan)(?:\[([a-z,]+)\])?")
 _REFUSED = re.compile(r"\s# refused\b")
-OUTPUTS = ("--out", "--json", "--report", "--report-folder", "--export")
-REHEARSED = ("--dry-run", "--show", "--status-only")  # with these, only --json is written
+OUTPUTS = ("--out", "--json", "--report", "--report-folder")
+REHEARSED = ("--dry-run", "--status-only")  # with these, only --json is written
 CLUSTER = "tcp://HOST:8786"  # as pages write it
 SHARED = "/shared/"
 _ALIKE = re.compile(r"fcconan build ")  # commands with one result for all pages

@@ -4,7 +4,7 @@ import sys
 from collections import Counter
 
 from tests.prose.phrases import all_hits
-from tests.prose.texts import ROOT, count_words, sentences
+from tests.prose.texts import ROOT, count_words, sentences, text_files
 
 
 def main() -> None:
@@ -20,7 +20,7 @@ def main() -> None:
         print(f"  {number:5} {name}")
     for place, number in Counter("/".join(hit.path.split("/")[:2]) for hit in hits).most_common():
         print(f"  {number:5} {place}")
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    pages = [path for path in text_files() if path.suffix == ".md" and path.name != "dataset_card.md"]
     total = long = words = 0
     for page in pages:
         text = page.read_text(encoding="utf-8")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.documented.blocks import GENERATED
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("fcconan", "docs", "builders", "benchmarks", "examples")
 FILES = ("README.md", "CONTRIBUTING.md", "dataset_card.md", "Makefile", "pyproject.toml")
@@ -38,7 +40,8 @@ def text_files() -> list[Path]:
     """Returns the files with text for people, without vendored ones."""
     files = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in SUFFIXES]
     files += [ROOT / name for name in FILES]
-    return [path for path in files if not {"vendor", "vendored", "__pycache__"} & set(path.parts)]
+    files = [path for path in files if not {"vendor", "vendored", "__pycache__"} & set(path.parts)]
+    return [path for path in files if path.relative_to(ROOT).as_posix() not in GENERATED]
 
 
 def _python_texts(path: str, source: str) -> Iterator[Text]:

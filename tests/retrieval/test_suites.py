@@ -1,15 +1,12 @@
 """The built-in suite, users' own suites, and systems from `module:factory` and TREC files."""
 
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import jsonschema
 import pytest
-import yaml
 
 from fcconan.errors import InputError
 from fcconan.retrieval.dense import Dense, SentenceEncoder
@@ -17,6 +14,7 @@ from fcconan.retrieval.factories import as_retriever
 from fcconan.retrieval.label_systems import Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.suites import SystemFactory, built_in_suite, load_suite
+from fcconan.retrieval.suites import Suite, SystemFactory, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
 
@@ -410,22 +408,6 @@ def test_a_run_file_is_a_system(tmp_path: Path) -> None:
         "the run of 'abacus', query 'hs': 'cn-b' is not in the catalogue (under protocol paper, the CNs with a "
         "positive in Bronze): rank ids of the catalogue only"
     )
-
-
-def test_the_json_schema_in_the_repository_is_that_of_the_code() -> None:
-    from fcconan.data import content_folder
-    from fcconan.retrieval.suite_schema import suite_schema
-
-    assert (content_folder() / "benchmarks" / "suite.schema.json").read_text(encoding="utf-8") == suite_schema()
-    schema = json.loads(suite_schema())
-    validator = jsonschema.Draft202012Validator(schema)
-    validator.check_schema(schema)
-    assert validator.is_valid(yaml.safe_load(built_in_suite().read_text(encoding="utf-8")))
-    assert {"query_prompt", "document_prompt", "batch_size"} <= schema["$defs"]["EncoderConfig"]["properties"].keys()
-    own = {"name": "own", "systems": {"e5": {"kind": "dense", "encoder": {"model": "e5", "query_prompt": "query: "}}}}
-    assert validator.is_valid(own)
-    own["systems"]["e5"]["encoder"]["query_promt"] = "query: "  # type: ignore[index]
-    assert not validator.is_valid(own)
 
 
 def test_systems_that_need_an_endpoint() -> None:

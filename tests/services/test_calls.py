@@ -1,7 +1,6 @@
 """Calls of services by users of Python."""
 
 import inspect
-import json
 import pickle
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 import fcconan
 from fcconan import services
 from fcconan.errors import InputError
-from fcconan.services.configuration import options_schema
 
 WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
 
@@ -87,7 +85,6 @@ def test_help_is_short() -> None:
     documented = inspect.getdoc(fcconan.RankOptions) or ""
     assert "\n\nOptions:\n    baseline: " in documented
     assert "\n    rater: Raters whose verdicts count; default: all.\n" in documented
-    assert options_schema(fcconan.RankOptions)["description"] == documented.partition("\n")[0]
 
 
 def test_a_name_of_the_package_is_one_object() -> None:
@@ -100,13 +97,6 @@ def test_calls_and_results_can_be_sent_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(fcconan.rank)) is fcconan.rank
     ranked = fcconan.rank(WON, fcconan.RankOptions(resamples=0))
     assert pickle.loads(pickle.dumps(ranked)).to_dict() == ranked.to_dict()
-
-
-def test_croissant_takes_the_file_as_text(tmp_path: Path) -> None:
-    fcconan.build("demo", tmp_path / "demo", progress=False)
-    described = fcconan.croissant(tmp_path / "demo", json_file=str(tmp_path / "demo.json"))
-    assert described.to_dict() == fcconan.croissant(tmp_path / "demo", json_file=tmp_path / "demo.json").to_dict()
-    assert '"contentUrl": "demo/' in json.dumps(described.to_dict())
 
 
 def test_lists_of_a_data_frame_are_lists() -> None:

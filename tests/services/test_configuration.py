@@ -1,7 +1,6 @@
 """Configurations: bounds, files with lines, and messages of one line."""
 
 import importlib
-import json
 import pkgutil
 import types
 from collections.abc import Iterable
@@ -23,7 +22,6 @@ from fcconan.services import (
     RowSelection,
     open_configuration,
     option,
-    options_schema,
 )
 
 
@@ -202,18 +200,6 @@ def test_what_is_given_comes_before_the_file(tmp_path: Path) -> None:
         Grove.from_values({"resamples": 2}, file)
     with pytest.raises(InputError, match=r"^configuration file not found"):
         open_configuration(tmp_path / "none.yaml")
-
-
-def test_the_schema_accepts_what_the_model_accepts_and_nothing_is_required() -> None:
-    import jsonschema
-
-    schema = options_schema(Grove)
-    validator = jsonschema.Draft202012Validator(schema)
-    validator.check_schema(schema)
-    assert json.loads(json.dumps(schema)) == schema
-    assert validator.is_valid({"trees": 3, "people": "ombrey"})
-    for wrong in ({"trees": 11}, {"people": "dravene"}, {"tres": 1}, {"height": 0}):
-        assert not validator.is_valid(wrong), wrong
 
 
 def test_the_shared_groups_have_their_defaults() -> None:

@@ -1,4 +1,4 @@
-"""Building, restoring and describing datasets from Python."""
+"""Building and restoring datasets from Python."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,6 @@ from fcconan.services import (
     BuildOptions,
     HydrateOptions,
     build,
-    croissant,
     hydrate,
     list_datasets,
 )
@@ -51,11 +50,3 @@ def test_labels_are_restored_and_the_options_are_passed_on(tmp_path: Path) -> No
     assert restored.to_dict()["complete"] is True
     with pytest.raises(InputError, match=r"no recipe file at none.yaml"):
         hydrate(labels.folder, tmp_path / "x", HydrateOptions(recipe="none.yaml"), progress=False)
-
-
-def test_a_description_leads_from_its_file_to_the_folder(demo: Path, tmp_path: Path) -> None:
-    described = croissant(demo, json_file=tmp_path / "demo.json")
-    files = [each["contentUrl"] for each in described.to_dict()["distribution"]]
-    assert all((tmp_path / file).is_file() for file in files)
-    assert len(described.to_frame()) == len(described.rows()) == 15
-    assert not (tmp_path / "demo.json").exists()
