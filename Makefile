@@ -15,7 +15,7 @@ TESTS = -m 'not long'
 .PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants schema clean
 
 demo: $(VENV)/.base
-	$(BIN)/fcconan demo --out demo-dataset --report-folder demo-report
+	$(BIN)/fcconan demo --out demo-dataset
 
 # Linting needs one core, and tests often wait: in parallel they take a minute less.
 check: $(VENV)/.dev
@@ -107,4 +107,4 @@ $(TOOLS)/.label-studio:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) demo-dataset demo-ratings.csv docs-site mutants build dist .pytest_cache .mypy_cache .ruff_cache

@@ -31,7 +31,6 @@ from fcconan.oldcli import (
     metrics,
     publish,
     rank,
-    report,
     reproduce,
     train_retriever,
 )
@@ -57,7 +56,7 @@ COMMANDS = {
     "Retrieval": (bench, train_retriever),
     "Generation": (generate, finetune, evaluate_generators),
     "Scores": (metrics, rank, leaderboard, correlate, agree),
-    "Results": (report, reproduce, publish),
+    "Results": (reproduce, publish),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:

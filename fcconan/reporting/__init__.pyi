@@ -3,7 +3,6 @@ from .benchmark_names import (
 )
 from .benchmark_reports import (
     check_report as check_report,
-    trec_files as trec_files,
     write_report as write_report,
 )
 from .benchmark_tables import (
@@ -52,9 +51,6 @@ from .prediction_powered import (
 from .reproduced_values import (
     reproduction_page as reproduction_page,
 )
-from .retrieval import (
-    drill_down as drill_down,
-)
 from .safety import (
     safety_report as safety_report,
 )
@@ -68,17 +64,6 @@ from .scores import (
     tournament_page as tournament_page,
     tournament_tables as tournament_tables,
 )
-from .site.inputs import (
-    find_inputs as find_inputs,
-)
-from .site.pages import (
-    bench_page as bench_page,
-    make_pages as make_pages,
-)
-from .site.write import (
-    check_site as check_site,
-    write_site as write_site,
-)
 from .tables import (
     DisplayTable as DisplayTable,
     format_counts as format_counts,
@@ -90,6 +75,5 @@ from .tables import (
     number_columns as number_columns,
 )
 from .text_metrics import (
-    metrics_page as metrics_page,
     metrics_tables as metrics_tables,
 )

@@ -101,7 +101,6 @@ def quality_page(result: Row) -> Page:
     """Returns the agreement of the raters of a campaign as a page, with all units on which they disagree."""
     tables = quality_tables(result)
     return Page(
-        "raters",
         f"Agreement in {result['tests_signature'].partition(':')[0]}",
         "Agreement of the raters, and checks of each rater.",
         [

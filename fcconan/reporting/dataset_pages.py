@@ -56,14 +56,11 @@ def dataset_page(folder: Path, *, texts: bool = True) -> Page:
         *_rule(manifest),
     ]
     return Page(
-        f"dataset-{manifest['name']}",
         f"Dataset: {manifest.get('title') or manifest['name']}",
         f"The dataset {manifest['name']}, kind {manifest.get('kind', 'unknown')}: {len(sources)} tables.",
         sections,
         signatures=[f"fcconan:{fcconan.__version__}|data:{manifest['name']}@{manifest.get('fingerprint', 'unknown')}"],
-        headline=headline,
         notice=texts_notice(manifest) if with_texts else None,
-        tables=sections[0].own_tables(),
         finding=_finding(headline),
     )
 

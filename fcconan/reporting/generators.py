@@ -135,31 +135,9 @@ def write_generator_report(path: Path, about: Row, results: Row, replies: Path) 
     Raises:
         InputError: It cannot be written.
     """
-    write_page(path, _page(about, results, _replies(replies), texts=True))
-
-
-def generators_page(folder: Path, *, texts: bool = True) -> Page:
-    """Returns the results of a suite as a page.
-
-    Args:
-        folder: Output folder of `fcconan evaluate-generators`.
-        texts: Whether the page may hold messages and replies.
-
-    Raises:
-        InputError: A file is missing or cannot be read.
-    """
-    about, replies = _read(folder / "suite.json"), folder / "replies.parquet"
-    if about is None or not replies.is_file():
-        raise InputError(
-            f"{folder} has no suite.json with replies.parquet: give the output folder of `evaluate-generators`"
-        )
-    return _page(about, read_results(folder), _replies(replies), texts=texts)
-
-
-def _replies(path: Path) -> list[Row]:
     from fcconan.generation import GENERATED
 
-    return list(read_typed_rows(path, GENERATED))
+    write_page(path, _page(about, results, list(read_typed_rows(replies, GENERATED))))
 
 
 def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
@@ -195,7 +173,7 @@ def sections_of(about: Row, results: Row, rows: Rows) -> list[Section]:
     return [*parts, _systems(about, results, rows)]
 
 
-def _page(about: Row, results: Row, rows: Rows, *, texts: bool) -> Page:
+def _page(about: Row, results: Row, rows: Rows) -> Page:
     suite = about["suite"]
     items = len({row["item_id"] for row in rows})
     systems = {row["system"] for row in rows}
@@ -203,20 +181,14 @@ def _page(about: Row, results: Row, rows: Rows, *, texts: bool) -> Page:
     failed_steps = "".join(f" {step} failed: {why}." for step, why in about.get("problems", {}).items())
     rank, board = results.get("rank"), results.get("leaderboard")
     column = first_column(board["rows"]) if board else []
-    headline = next(iter(sections[0].own_tables()), None)
-    if texts:
-        # After everything else, and closed: readers of results need not read hate speech.
-        sections.append(_texts(about, rows))
+    sections.append(_texts(about, rows))  # after everything else, and closed: readers need not read hate speech
     return Page(
-        f"generators-{suite['name']}",
         suite.get("title") or f"Generators: {suite['name']}",
         f"{len(systems)} systems answered {items} messages of {suite['dataset']}; fcconan {about['version']}."
         f"{failed_steps}",
         sections,
         signatures=about.get("signatures", ()),
-        label=f"Generators: {suite['name']}",
-        headline=headline,
-        notice=texts_notice(about["dataset"]) if texts else None,
+        notice=texts_notice(about["dataset"]),
         finding=tournament_finding(rank) if rank else ratings_finding(board, column) if board else "",
         plot=strengths_plot(rank) if rank else ratings_plot(column),
     )

@@ -79,12 +79,10 @@ def judge_page(result: Row) -> Page:
     ]
     counts = result["counts"]
     return Page(
-        "judge-benchmark",
         "Benchmark of judges",
         f"{result['banner']} {counts['clean']} replies in {counts['leakage_groups']} leakage groups of HS.",
         _sections(result),
         signatures=[result["signature"]],
-        headline=board.first_columns(len(board.columns) - 1)._replace(rows=board.rows[:10]),
         finding=_finding(result, ranked),
         plot=forest_plot("Mean Spearman correlation with people, over aspects; without metrics", dots),
     )

@@ -57,7 +57,6 @@ def reproduction_page(result: Row) -> Page:
         "digit; the largest come first.",
     ]
     return Page(
-        "reproduction",
         "Published values, recomputed",
         "Every value of the papers next to the one that the released data give.",
         [
@@ -65,9 +64,7 @@ def reproduction_page(result: Row) -> Page:
             Section("Every value", notes, [View(_values(cells), FILTERS)]),
             Section("Papers", _papers(cells)),
         ],
-        label="Reproduction",
         signatures=[result["signature"]] if "signature" in result else [],
-        headline=papers,
         finding=f"{sum(cell.status == 'exact' for cell in cells)} of {len(cells)} values are exact.",
     )
 

@@ -273,13 +273,10 @@ def tournament_page(result: Row) -> Page:
     verdicts, items = count_noun(result["n_verdicts"], "verdict"), count_noun(result["n_items"], "item")
     section = tournament_section(result, "Ranking")
     return Page(
-        "tournament",
         "Tournament",
         f"{count_noun(len(result['systems']), 'system')}, {verdicts} on {items}.",
         [beside_published(section, published_tournament(result), "share %")],
         signatures=_signatures(result),
-        headline=section.own_tables()[0],
-        tables=section.own_tables(),
         finding=tournament_finding(result),
         plot=strengths_plot(result),
     )
@@ -297,13 +294,10 @@ def correlation_page(result: Row) -> Page:
     published = None if first is None else published_correlations(result, first)
     named = [Dot(row[0], None if row[1] == MISSING else float(row[1])) for row in board if not row[0].startswith("(")]
     return Page(
-        "judges",
         "Correlation with people",
         "Agreement of models and metrics with people's ratings.",
         [beside_published(section, published, "mean")],
         signatures=_signatures(result),
-        headline=next(iter(section.own_tables()), None),
-        tables=section.own_tables(),
         finding=correlation_finding(result, board),
         plot=forest_plot("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
     )
@@ -319,12 +313,10 @@ def agreement_page(result: Row) -> Page:
     own = [row for row in rows if row["level"] == "overall" and row["coefficient"] == rows[0]["coefficient"]]
     dots = [Dot(row["aspect"] or "all", row["value"], row["low"], row["high"]) for row in own]
     return Page(
-        "agreement",
         "Agreement",
         "Agreement of the raters.",
         [agreement_section(result)],
         signatures=list(dict.fromkeys(result["signature"].values())),
-        headline=next(iter(agreement_tables(rows, pairs=False)), None),
         plot=forest_plot(f"Agreement of all raters: {rows[0]['coefficient']}", dots) if dots else None,
     )
 
@@ -337,12 +329,10 @@ def leaderboard_page(result: Row) -> Page:
     """
     section, column = leaderboard_section(result), first_column(result["rows"])
     return Page(
-        "leaderboard",
         "Ratings of systems",
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
         signatures=_signatures(result),
-        headline=next(iter(section.own_tables()), None),
         finding=ratings_finding(result, column),
         plot=ratings_plot(column),
     )

@@ -1,6 +1,6 @@
 """The demo: a small dataset of invented texts, benchmarked, rated and scored without a network."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -18,10 +18,9 @@ from fcconan.services.rater_training import TrainRaterOptions, train_rater
 from fcconan.services.rows import open_rows
 
 if TYPE_CHECKING:
-    from fcconan.reporting import DisplayTable, Page
+    from fcconan.reporting import DisplayTable
 
-TITLE = "The embedded demo: invented peoples, simulated answers"
-RATINGS, REPORT = "demo-ratings.csv", "demo-report"
+RATINGS = "demo-ratings.csv"
 
 
 class DemoOptions(Configuration):
@@ -33,12 +32,6 @@ class DemoOptions(Configuration):
         rare=True,
         metavar="FILE",
         role="write",
-    )
-    report_folder: Path | None = option(
-        None,
-        help="Write the report to this folder; default: demo-report next to the dataset.",
-        metavar="FOLDER",
-        role="release",
     )
 
 
@@ -52,8 +45,6 @@ class DemoResult(BuildResult):
         ratings: Counts of the ratings by a rater that was trained on the simulated people; each is out of fold.
         ratings_file: The file of these ratings.
         tables: Judges against the simulated people, and the tournament.
-        leaders: Leader of each page of the report: page, kind, name, metric and value.
-        index: The overview of the report.
     """
 
     place: Path
@@ -61,8 +52,6 @@ class DemoResult(BuildResult):
     ratings: Mapping[str, Any]
     ratings_file: Path
     tables: "Sequence[DisplayTable]"
-    leaders: Sequence[Mapping[str, str]]
-    index: Path
 
 
 def run_demo(
@@ -79,34 +68,28 @@ def run_demo(
         progress: Function that receives a line at each stage.
 
     Returns:
-        The dataset, the retrieval benchmark (`benchmark`), the files of ratings and report, and the best system of each
-        page (`leaders`). The main table has one row for each split of the dataset.
+        The dataset, the retrieval benchmark (`benchmark`), the file of ratings, and tables of judges and systems. The
+        main table has one row for each split of the dataset.
 
     Raises:
         InputError: A file cannot be written, or two outputs have the same path.
     """
     from fcconan.building import check_target, output_folder
     from fcconan.data import check_row_target
-    from fcconan.reporting import bench_page, check_site, dataset_page, drill_down, trec_files, write_site
 
     folder = Path(out)
     parent = folder.absolute().parent if folder.name in ("", "..") else folder.parent
-    target, rated = options.report_folder or parent / REPORT, options.ratings_out or parent / RATINGS
+    rated = options.ratings_out or parent / RATINGS
     check_target(output_folder(folder), "demo")
-    for one, other in permutations((folder, target, rated), 2):
+    for one, other in permutations((folder, rated), 2):
         if one.resolve().is_relative_to(other.resolve()):
             raise InputError(f"{one} is in {other}, or the same: give each of the things to write a place of its own")
-    check_site(target)
     check_row_target(rated)
     built = build("demo", folder)
     found = bench(folder, BenchOptions(cache=False), progress=progress)
     progress("training a rater")
     counts = _rate(folder, rated)
     progress("comparing judges with people")
-    judged, tables = _judged(folder, rated)
-    retrieval = bench_page(found.to_dict(), drill_down(found.data, found.details), trec_files(found.details))
-    pages = [retrieval, *judged, dataset_page(folder)]
-    index = write_site(target, pages, title=TITLE)[0]
     return DemoResult(
         built.data,
         built.folder,
@@ -115,9 +98,7 @@ def run_demo(
         benchmark=found,
         ratings=counts,
         ratings_file=rated,
-        tables=tables,
-        leaders=list(_leaders(pages)),
-        index=target / index.name,
+        tables=_judged(folder, rated),
     )
 
 
@@ -135,18 +116,9 @@ def _rate(folder: Path, rated: Path) -> dict[str, Any]:
     return summary.result(judges=[{"name": name} for name in dict.fromkeys(row["rater"] for row in rows)])
 
 
-def _leaders(pages: "Sequence[Page]") -> Iterator[dict[str, str]]:
-    """Yields the leader of the main table of each page."""
-    for page in pages:
-        if page.headline is not None and page.headline.rows:
-            kind, metric = page.headline.columns[:2]
-            name, value = page.headline.rows[page.leader][:2]
-            yield {"page": page.label or page.title, "of": kind, "leader": name, "metric": metric, "value": value}
-
-
-def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[DisplayTable]]":
-    """Returns pages and tables of the agreement of judges with the simulated people, and of the tournament."""
-    from fcconan.reporting import correlation_page, format_row_interval, make_table, tournament_page, tournament_tables
+def _judged(folder: Path, rated: Path) -> "list[DisplayTable]":
+    """Returns tables of the agreement of judges with the simulated people, and of the tournament."""
+    from fcconan.reporting import format_row_interval, make_table, tournament_tables
     from fcconan.scoring import rank_systems
 
     correlations = correlate([folder, rated])
@@ -164,7 +136,7 @@ def _judged(folder: Path, rated: Path) -> "tuple[list[Page], list[DisplayTable]]
     compared = open_rows("comparisons", folder, RowSelection(filter={"rater_kind": ("human",)}))
     tournament = rank_systems(list(compared), majority=True, population=f"{compared.population};majority")
     ranking = tournament_tables(tournament)[0]
-    return [correlation_page(correlations.data), tournament_page(tournament)], [
+    return [
         make_table("Judges against people (simulated): Spearman over all replies", pooled, columns),
         ranking._replace(title="Tournament (simulated people, majority)"),
     ]

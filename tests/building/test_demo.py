@@ -131,23 +131,15 @@ def test_the_demo_is_built_and_benchmarked_in_a_folder_whose_name_is_no_unicode(
     assert {os.fsencode(path.name) for path in tmp_path.iterdir()} == {
         b"o\xff",
         b"out.json",
-        b"demo-report",
         b"demo-ratings.csv",
-    }
-    index = tmp_path / "demo-report" / "index.html"
-    assert done.stdout.splitlines()[-1] == "Report: demo-report/index.html"
-    assert {"retrieval.html", "judges.html", "tournament.html", "dataset-demo.html", "index.html"} <= {
-        path.name for path in index.parent.iterdir()
     }
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ["--report-folder", "d"],
-        ["--report-folder", "."],
-        ["--report-folder", "d/r"],
-        ["--ratings-out", "demo-report/r.csv"],
+        ["--ratings-out", "d"],
+        ["--ratings-out", "d/r.csv"],
     ],
 )
 def test_what_the_demo_writes_stands_apart(

@@ -1,4 +1,4 @@
-"""`fcconan judge benchmark`: the shape of its result, its report, its page in a site, and what it refuses."""
+"""`fcconan judge benchmark`: the shape of its result, its report, and what it refuses."""
 
 import csv
 import json
@@ -10,7 +10,6 @@ import pytest
 
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.judge_benchmark import judge_page, judge_tables
-from fcconan.reporting.site.inputs import find_inputs
 from tests.browsing import accessibility_problems, launched, needs_chromium, visit
 from tests.cli.judging import fcconan
 from tests.judging.simulated_judgements import simulated
@@ -155,7 +154,7 @@ def test_raters_of_few_rows_are_set_apart(result: Any) -> None:
     assert [row[0] for row in board.rows][-2:] == ["good", "half"] and board.rows[-2][2] == "0.990"
     assert [row[0] for row in board.rows[:-2]] == [name for name in before if name not in apart]
     page = judge_page(data)
-    assert page.headline is not None and page.finding.startswith(board.rows[0][0])
+    assert page.finding.startswith(board.rows[0][0])
     view = page.sections[0].tables[0]
     assert isinstance(view, View) and view.grey == [len(board.rows) - 2, len(board.rows) - 1]
     assert "good (40 of 96 rows)" in str(page.plot) and "surface (" not in str(page.plot)
@@ -164,14 +163,6 @@ def test_raters_of_few_rows_are_set_apart(result: Any) -> None:
     same = {**data, "rows": [{**row, "n": 40} for row in data["rows"]]}
     board = judge_tables(same, details=False)[0]
     assert board.title.endswith("(clean rows, pooled)") and {row[-1] for row in board.rows} == {"40"}
-
-
-def test_the_result_is_a_page_of_a_site(folder: Path, result: Any) -> None:
-    (found,) = find_inputs([folder / "judges.json"])
-    assert found.kind == "judge-benchmark"
-    done = fcconan("report", folder / "judges.json", folder / "report", "--out", folder / "site")
-    assert done.status == 0, done
-    assert "Benchmark of judges" in (folder / "site" / "index.html").read_text(encoding="utf-8")
 
 
 def test_the_same_input_gives_the_same_bytes(folder: Path, result: Any) -> None:

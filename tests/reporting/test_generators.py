@@ -17,9 +17,6 @@ from fcconan.reporting.generators import (
     write_generator_report,
 )
 from fcconan.reporting.safety import safety_report
-from fcconan.reporting.site.inputs import find_inputs
-from fcconan.reporting.site.pages import make_pages
-from fcconan.reporting.site.write import write_site
 from fcconan.scoring.tournament.ranking import rank_systems
 
 ABOUT = {
@@ -83,19 +80,6 @@ def test_texts_are_closed_behind_a_warning_and_are_no_markup(tmp_path: Path) -> 
     assert "They \\u003cscript\\u003edo\\u003c/script\\u003e." in texts and "(system_failed)" in texts
     assert (text.count("</main>"), text.count("<script>"), text.count("</script>")) == (1, 1, 2)
     assert "The &lt;first&gt;" in figures
-
-
-def test_a_site_without_texts_has_none_of_messages_or_replies(tmp_path: Path) -> None:
-    suite, out = tmp_path / "suite", tmp_path / "site"
-    suite.mkdir()
-    with RowWriter(suite / "replies.parquet", GENERATED) as writer:
-        writer.write(ROWS)
-    (suite / "suite.json").write_text(json.dumps(ABOUT), encoding="utf-8")
-    for texts in (True, False):
-        write_site(out, make_pages(find_inputs([suite]), texts=texts), texts=texts)
-        held = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*") if path.is_file())
-        assert ("Ombrey" in held, "They \\u003c" in held) == (texts, texts)
-        assert ("The texts may not be redistributed: do not publish this page." in held) == texts
 
 
 def test_results_are_what_is_there(tmp_path: Path) -> None:

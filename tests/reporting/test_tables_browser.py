@@ -60,7 +60,7 @@ def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path)
 def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_path: Path) -> None:
     rows = [[f"s_{place}", f"{place % 7}.5", "–" if place == 3 else f"x [{place}, x&y <b>"] for place in range(300)]
     table = DisplayTable("Many & <i>", ["name", "figure", "words"], rows)
-    write_page(tmp_path / "page.html", ReportPage("page", "T", "L", [Section("S", tables=[table])]))
+    write_page(tmp_path / "page.html", ReportPage("T", "L", [Section("S", tables=[table])]))
     with visit(browser, tmp_path / "page.html") as page:
         part = page.locator("div.table")
         expect_rows(part, [f"s_{place}" for place in range(25)])

@@ -25,21 +25,15 @@ def test_the_demo_from_python_is_that_of_the_command(
     lines: list[str] = []
     found = fcconan.run_demo("one/demo", progress=lines.append)
     assert lines[-2:] == ["training a rater", "comparing judges with people"]
-    assert (found.index, found.ratings_file) == (Path("one/demo-report/index.html"), Path("one/demo-ratings.csv"))
-    assert found.leaders[0]["page"].startswith("Retrieval")
-    names = [row["system"] for row in found.benchmark.rows()]  # popularity is a reference, not a leader
-    assert (names[0], found.leaders[0]["leader"]) == ("popularity", names[1])
+    assert found.ratings_file == Path("one/demo-ratings.csv")
     assert found.to_frame()["rows"].sum() == sum(
         rows for splits in found.manifest["counts"].values() for rows in splits.values()
     )
 
-    done = run_cli("demo", "--out", "two/demo", "--report-folder", "pages", "--verbose", "--json", "two.json")
+    done = run_cli("demo", "--out", "two/demo", "--verbose", "--json", "two.json")
     assert (done.returncode, done.stderr) == (0, "")
     written = json.loads(Path("two.json").read_text())
     assert written == {**found.to_dict(), "out": str(tmp_path / "two" / "demo")}
     assert Path("two/demo-ratings.csv").read_bytes() == found.ratings_file.read_bytes()
-    for name in ("retrieval.html", "judges.html", "tournament.html", "dataset-demo.html"):
-        assert (Path("pages") / name).read_bytes() == (found.index.parent / name).read_bytes()
     assert found.benchmark.signature in done.stdout
     assert done.stdout.count("┏") > 10
-    assert done.stdout.splitlines()[-1] == "Report: pages/index.html"
