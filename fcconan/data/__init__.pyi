@@ -137,7 +137,6 @@ from .reply_ids import (
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
-    AGREEMENTS as AGREEMENTS,
     ALLOWED_VALUES as ALLOWED_VALUES,
     COMPARED as COMPARED,
     COMPARISON as COMPARISON,

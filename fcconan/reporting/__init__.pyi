@@ -19,9 +19,6 @@ from .correlations import (
     correlation_tables as correlation_tables,
     difference_tables as difference_tables,
 )
-from .dataset_pages import (
-    dataset_page as dataset_page,
-)
 from .generators import (
     AUDIT_COLUMNS as AUDIT_COLUMNS,
     collect_signatures as collect_signatures,

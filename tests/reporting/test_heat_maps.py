@@ -26,8 +26,8 @@ from fcconan.reporting.scores import agreement_page, correlation_page, tournamen
 from fcconan.reproduction.comparison import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
-from tests.reporting.invented_release import EVIL_NAME
 
+EVIL_NAME = '"><img src=x onerror="window.evil = 4">'
 Row = dict[str, Any]
 Colour = tuple[float, float, float]
 

@@ -1,4 +1,4 @@
-"""Tables of rows, long tables, heat maps and reproduced values in a real browser."""
+"""Long tables, heat maps and reproduced values in a real browser."""
 
 import re
 from collections.abc import Sequence
@@ -8,17 +8,14 @@ from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
 from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import DisplayTable, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
-from tests.reporting.invented_release import CN, HS, MESSAGE, SCRIPT, write_release_folder
 from tests.reporting.test_heat_maps import CELLS, ROWS
 
 pytestmark = needs_chromium
-DRAWN = "paths => paths.filter(path => getComputedStyle(path).display !== 'none').length"
 
 
 def expect_rows(part: Locator, names: Sequence[str]) -> None:
@@ -32,29 +29,6 @@ def is_accessible(page: Page, *themes: Literal["light", "dark"]) -> None:
         assert accessibility_problems(page) == []
     page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-
-
-def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path) -> None:
-    write_page(tmp_path / "page.html", dataset_page(write_release_folder(tmp_path / "data")))
-    with visit(browser, tmp_path / "page.html") as page:
-        pairs = [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
-        part = page.locator("details.table-part", has=page.locator("summary", has_text=re.compile("^bronze, test$")))
-        part.locator("summary").press("Enter")
-        expect_rows(part, pairs)
-        part.get_by_role("combobox", name="tier").select_option("=gold")
-        expect_rows(part, [pairs[1]])
-        expect(part.locator(".dt-info")).to_have_text("Rows 1 to 1 of 1 found in 5")
-        part.get_by_role("combobox", name="tier").select_option("")
-        assert MESSAGE not in page.locator("body").inner_text()
-        page.get_by_role("button", name="Show texts").press("Enter")
-        expect(part).to_contain_text(MESSAGE)
-        assert SCRIPT in part.inner_text() and page.evaluate("window.evil") is None
-        part.locator("thead th", has_text="label").locator("[role=button]").press("Enter")
-        expect(part.locator("tbody tr > th").last).to_have_text(pairs[3])  # not_appropriate last, in their order before
-        silver = page.get_by_role("radio", name="silver")
-        silver.check()
-        assert page.locator("#matrix path").evaluate_all(DRAWN) == 3
-        is_accessible(page, "light", "dark")
 
 
 def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_path: Path) -> None:
