@@ -46,7 +46,7 @@ from .prediction_powered import (
     powered_tables as powered_tables,
 )
 from .reproduced_values import (
-    reproduction_page as reproduction_page,
+    reproduction_tables as reproduction_tables,
 )
 from .safety import (
     safety_report as safety_report,

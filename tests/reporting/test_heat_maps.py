@@ -1,9 +1,7 @@
 """Heat maps, and the pages that have them."""
 
 import re
-from dataclasses import asdict
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,9 +19,7 @@ from fcconan.reporting.heat_maps import (
     win_map,
 )
 from fcconan.reporting.page import render
-from fcconan.reporting.reproduced_values import difference, reproduction_page
 from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
-from fcconan.reproduction.comparison import Cell
 from fcconan.scoring.tournament.ranking import rank_systems
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 
@@ -234,36 +230,3 @@ def test_names_are_no_markup() -> None:
         assert "<img" not in text and "&lt;img src=x" in text
     one = HeatMap(EVIL_NAME, EVIL_NAME, [EVIL_NAME], [(EVIL_NAME, [HeatCell(EVIL_NAME, EVIL_NAME)])], ("", "", ""), {})
     assert "<img" not in str(heat_maps([one]))
-
-
-def cell(row: str, published: str, recomputed: float | None, status: Any = "differs", table: str = "Table 1") -> Cell:
-    """A recomputed value."""
-    return Cell("fc-conan", table, row, EVIL_NAME, published, recomputed, status, "")
-
-
-CELLS = [
-    cell("exact", ".50", 0.5012, "exact"),
-    cell("near", "7.0", 7.25, table="Table 2"),
-    cell("far", "1,200", 1150.0),
-    cell("bound", "< .001", 0.0004, "exact"),
-    cell("none", "3", None, "needs_model"),
-]
-
-
-def test_reproduced_values_are_placed_by_their_distance(tmp_path: Path) -> None:
-    assert [difference(each) for each in CELLS] == [
-        ("+0.0012", 0.1),
-        ("+0.250", 2.5),
-        ("-50.00", 50.0),
-        None,
-        None,
-    ]
-    page = reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
-    papers, tables, every = page.own_tables()
-    assert page.finding == "2 of 5 values are exact."
-    assert papers.rows == [["fc-conan", "2", "0", "2", "1", "0", "5", "0"]]
-    assert [row[0] for row in tables.rows] == ["fc-conan, Table 1", "fc-conan, Table 2"]
-    assert [row[0].split(",")[0] for row in every.rows] == ["far", "near", "exact", "bound", "none"]
-    assert every.rows[1][1:8] == ["fc-conan", "Table 2", "7.0", "7.25", "+0.250", "2.5", "differs"]
-    text = render(page)
-    assert "<img" not in text.partition("<script")[0] and "s|1" in text and 'data-filters="1 2 7"' in text

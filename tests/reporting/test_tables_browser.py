@@ -1,19 +1,16 @@
-"""Long tables, heat maps and reproduced values in a real browser."""
+"""Long tables, and heat maps in a real browser."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
-from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import DisplayTable, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
-from tests.reporting.test_heat_maps import CELLS, ROWS
+from tests.reporting.test_heat_maps import ROWS
 
 pytestmark = needs_chromium
 
@@ -59,7 +56,7 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
         is_accessible(page, "light", "dark")
 
 
-def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) -> None:
+def test_maps_are_chosen(browser: Browser, tmp_path: Path) -> None:
     write_page(tmp_path / "maps.html", correlation_page({"rows": ROWS, "signature": "s|1"}))
     with visit(browser, tmp_path / "maps.html") as page:
         expect(page.locator(".heat:visible figcaption")).to_have_text("spearman with people, pooled")
@@ -70,17 +67,3 @@ def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) 
         expect(page.locator("#announcement")).to_contain_text("This coefficient is not computed at this level")
         page.get_by_label("Level").select_option("pooled")
         is_accessible(page, "dark")
-    write_page(
-        tmp_path / "values.html", reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
-    )
-    with visit(browser, tmp_path / "values.html") as page:
-        part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every value$"))).locator(
-            "div.table"
-        )
-        part.get_by_role("combobox", name="status").select_option("=differs")
-        figures = part.locator("tbody tr")
-        expect(figures).to_have_count(2)
-        expect(part.locator(".dt-info")).to_have_text("Rows 1 to 2 of 2 found in 5")
-        part.locator("thead th", has_text="last digits").click()
-        expect(figures.nth(1).locator("td").nth(5)).to_have_text("2.5")  # the largest first
-        is_accessible(page, "light")
