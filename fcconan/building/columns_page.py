@@ -22,8 +22,8 @@ from fcconan.data import (
 
 _HEAD = """# Columns
 
-The columns of every config, in datasets (`fcconan build`, `fcconan annotate tier`) and in published rows and results
-(`fcconan publish`). This page is generated from the code by `make schema`. [Datasets](datasets.md) lists the configs of
+The columns of every config, in datasets (`fcconan build`, `fcconan annotate tier`) and in rows that commands
+write. This page is generated from the code by `make schema`. [Datasets](datasets.md) lists the configs of
 each dataset, the [protocol page](protocol.md) defines the scores.
 
 - HS: hate-speech message. CN: counter-narrative.
@@ -82,14 +82,14 @@ def dataset_sections() -> list[Section]:
 
 
 def published_sections() -> list[Section]:
-    """Returns the configs of published rows and results."""
+    """Returns the kinds of rows that commands write."""
     return [Section((config,), schema.kinds) for config, schema in PUBLISHED.items()]
 
 
 def columns_page() -> str:
     """Returns the page in Markdown."""
     parts = [_HEAD, "## Datasets\n", *map(_section, dataset_sections())]
-    parts += ["## Published rows and results\n", *map(_section, published_sections())]
+    parts += ["## Rows of commands\n", *map(_section, published_sections())]
     return "\n".join(parts)
 
 

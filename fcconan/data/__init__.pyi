@@ -73,11 +73,8 @@ from .forms import (
     NAME as NAME,
     NUMBER as NUMBER,
     TEXT as TEXT,
-    VOCABULARY as VOCABULARY,
     Form as Form,
-    is_name as is_name,
     is_title as is_title,
-    unknown_words as unknown_words,
 )
 from .hub import (
     hub_error as hub_error,

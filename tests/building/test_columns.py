@@ -7,8 +7,9 @@ import pytest
 import yaml
 from datasets import get_dataset_default_config_name, load_dataset
 
-from fcconan.building import Table, columns_in_markdown, croissant, default_table
+from fcconan.building import Table, croissant
 from fcconan.building.builds import build
+from fcconan.building.card_columns import columns_in_markdown, default_table
 from fcconan.building.columns_page import Section, columns_page, dataset_sections, published_sections
 from fcconan.data import CONFIGS, PAIR, describe_column, describe_config, package_address
 from tests import small
