@@ -232,7 +232,7 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
             "pearson",
             *few,
         ),
-        "rank": (compared, *replies, "--majority", "--length-control", *few),
+        "rank": (compared, "--majority", *few),
         "agree": (rated, *few),
         "leaderboard": (rated, *few),
         "metrics": (scored / "replies.csv", "--metric", "distinct-1", "--out", scored / "scores.csv"),
@@ -245,7 +245,7 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
         keys = set(numbers(json.loads(file.read_text(encoding="utf-8"))))
         assert undefined(keys) == [], verb
         seen |= keys
-    assert {"p_corrected", "pairs_pooled", "without_order", "bradley_terry", "weight", "n_ceiling", "cv"} <= seen
+    assert {"p_corrected", "pairs_pooled", "without_order", "bradley_terry", "n_ceiling", "cv"} <= seen
 
 
 def test_a_figure_that_is_not_defined_is_noticed() -> None:

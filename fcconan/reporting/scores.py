@@ -27,9 +27,7 @@ from fcconan.reporting.tables import (
     DisplayTable,
     Row,
     Rows,
-    format_number,
     make_table,
-    reasoned,
     value_text,
     with_interval,
 )
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
-STRENGTH: Columns = {"Bradley-Terry": lambda row: with_interval(row["bradley_terry"], row["low"], row["high"], 2)}
 
 
 def tournament_tables(result: Row, *, every: bool = False, details: bool = True) -> list[DisplayTable]:
@@ -54,7 +51,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
         "system": "name",
         "points": lambda row: f"{row['points']:g}",
         "share %": lambda row: with_interval(row["share"], row["share_low"], row["share_high"], 2),
-        **STRENGTH,
+        "Bradley-Terry": lambda row: with_interval(row["bradley_terry"], row["low"], row["high"], 2),
         "wins": "wins",
         "losses": "losses",
         "ties": "ties",
@@ -65,19 +62,6 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
     ]
     if details:
         tables.append(_win_table(result))
-    if controlled := result.get("length_controlled"):
-        weight: Columns = {
-            "weight": lambda row: reasoned(row["weight"], row["reason"], 2),
-            "low": lambda row: format_number(row.get("weight_low"), 2),
-            "high": lambda row: format_number(row.get("weight_high"), 2),
-            f"scale in {controlled['unit']}": lambda row: format_number(row.get("scale"), 2),
-            "comparisons": "n",
-            "without lengths": "n_without_length",
-        }
-        tables.append(make_table("Effect of reply length on the log odds", [controlled], weight))
-        if controlled["systems"]:
-            columns: Columns = {"system": "name", **STRENGTH}
-            tables.append(make_table("At equal length of replies", controlled["systems"], columns))
     if details and (agreed := result.get("disagreement")) and agreed["n"]:
         columns = {"pairs of replies": "n", "unanimous": "unanimous", "majority": "majority"}
         columns |= {"unresolved": "unresolved", "of these three-way": "three_way"}

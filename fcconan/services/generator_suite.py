@@ -319,8 +319,7 @@ class _Evaluation:
         read = [path for path in (rated, compared) if path is not None]
         if compared is not None:
             given = suite.tournament.model_dump() | draws
-            about = replies if suite.tournament.length_control else None
-            self._do_scores("rank", [compared], given, lambda: rank(str(compared), RankOptions(**given), replies=about))
+            self._do_scores("rank", [compared], given, lambda: rank(str(compared), RankOptions(**given)))
         if rated is not None:
             self._do_scores(
                 "leaderboard",

@@ -201,7 +201,7 @@ VERDICTS = [
 
 
 def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> None:
-    result = rank_systems(VERDICTS, resamples=0, lengths=None)
+    result = rank_systems(VERDICTS, resamples=0)
     result["disagreement"] = disagreement(VERDICTS)
     result["between_raters"] = compare_raters(VERDICTS, resamples=0)
     ranking, differences, matrix, agreed, between = tournament_tables(result)
@@ -224,36 +224,6 @@ def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> No
     assert between.rows[0] == ["anna and ben", "share", "spearman", "1.000", "3"]
     section = tournament_section(result)
     assert section.notes == result["notes"] and strengths_plot(result) is not None
-
-
-@pytest.mark.parametrize("reason", [None, "equal_lengths", "disconnected"])
-def test_the_weight_of_length_stands_with_its_interval_and_scale(reason: str | None) -> None:
-    rows = [
-        {
-            "item_id": f"i{n}",
-            "system_a": "A",
-            "system_b": b,
-            "verdict": verdict,
-            "reply_a": f"{n}A",
-            "reply_b": f"{n}{b}",
-        }
-        for n, (b, verdict) in enumerate([("B", "a"), ("B", "b"), ("C", "a")])
-    ]
-    lengths = {"0A": 5.0, "0B": 2.0, "1A": 5.0, "1B": 2.0, "2A": 5.0, "2C": 2.0}
-    if reason == "equal_lengths":
-        lengths = dict.fromkeys(lengths, 5.0)
-    elif reason == "disconnected":
-        del lengths["2C"]
-    result = rank_systems(rows, lengths=lengths, resamples=0)
-    tables = {table.title: table for table in tournament_tables(result)}
-    weight = tables["Effect of reply length on the log odds"]
-    assert weight.columns == ["weight", "low", "high", "scale in words", "comparisons", "without lengths"]
-    shown = f"{result['length_controlled']['weight']:.2f}" if reason is None else f"– ({reason})"
-    scale = {None: "3.00", "equal_lengths": "0.00", "disconnected": "–"}[reason]
-    counts = ["2", "1"] if reason == "disconnected" else ["3", "0"]
-    assert weight.rows == [[shown, "–", "–", scale, *counts]]
-    assert ("At equal length of replies" in tables) == (reason != "disconnected")
-    assert any("positive weight" in note for note in result["notes"]) == (reason is None)
 
 
 def test_agreement_has_a_line_for_everybody_and_every_pair() -> None:

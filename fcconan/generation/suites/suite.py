@@ -149,7 +149,6 @@ class TournamentConfig(_Strict):
     """Settings of the ranking by verdicts."""
 
     majority: bool = False
-    length_control: bool = False
     regularisation: float = Field(0.01, gt=0)
 
 
