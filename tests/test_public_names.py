@@ -35,7 +35,6 @@ BY_NAME = {
 # Dataclasses that are written as they are.
 WRITTEN = {
     "fcconan.scoring.correlation.analysis": ["Correlation"],
-    "fcconan.scoring.correlation.rating_errors": ["RatingError"],
     "fcconan.scoring.correlation.metric_tests": ["MetricTest"],
     "fcconan.scoring.correlation.stability": ["Stability"],
     "fcconan.scoring.correlation.ndcg": ["RankingScore"],
@@ -123,7 +122,7 @@ def test_figures_of_dataclasses_are_defined() -> None:
         for each in fields(getattr(importlib.import_module(module), name))
         if re.search(r"\b(int|float|Counter)\b", each.type if isinstance(each.type, str) else repr(each.type))
     }
-    assert {"mean_absolute_error", "recall_likely", "n_ceiling", "first_chosen", "recomputed"} <= found
+    assert {"threshold", "recall_likely", "n_ceiling", "first_chosen", "recomputed"} <= found
     assert undefined(found) == []
 
 
@@ -224,7 +223,6 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
         "correlate": (
             rated,
             *replies,
-            "--error-metrics",
             "--stability",
             "--tests",
             "item",

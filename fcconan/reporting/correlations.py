@@ -18,7 +18,6 @@ from fcconan.reporting.tables import (
     p_text,
     reasoned,
     value_text,
-    with_interval,
 )
 from fcconan.scoring import PRIMARY
 
@@ -130,8 +129,6 @@ def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> li
             tables += [_correlations(aspect, level, own) for own in kinds if own]
     if ndcg := result.get("ndcg"):
         tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
-    if errors := result.get("errors"):
-        tables.append(_errors(errors))
     if tests := result.get("tests"):
         tables.append(_tests(tests, result.get("families", ())))
     if samples := result.get("stability"):
@@ -191,24 +188,6 @@ def _ndcg(protocol: str, rows: Rows) -> DisplayTable:
     by = "value_common" if any(row["value_common"] is not None for row in own) else "value"
     own.sort(key=lambda row: (row[by] is None, -(row[by] or 0.0)))
     return make_table(f"Order of the replies to an item, protocol {protocol}", own, columns)
-
-
-def _errors(rows: Rows) -> DisplayTable:
-    def with_ends(name: str) -> Callable[[Row], str]:
-        return lambda row: with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
-
-    columns: Columns = {
-        "metric": "metric",
-        "aspect": "aspect",
-        "system": lambda row: row["system"] or "all",
-        "mean absolute error": with_ends("mean_absolute_error"),
-        "chance": "chance",
-        "one person": "ceiling",
-        "bias": with_ends("bias"),
-        "rows": "n",
-        "missing": "n_missing",
-    }
-    return make_table("Errors against people", rows, columns)
 
 
 def _tests(rows: Rows, families: Rows) -> DisplayTable:

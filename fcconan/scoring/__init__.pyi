@@ -51,9 +51,6 @@ from .correlation.paired_differences import (
 from .correlation.partial import (
     partial_correlations as partial_correlations,
 )
-from .correlation.rating_errors import (
-    rating_errors as rating_errors,
-)
 from .correlation.stability import (
     stability as stability,
 )

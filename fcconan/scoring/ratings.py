@@ -345,27 +345,6 @@ class Ratings:
             ]
         return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
 
-    def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:
-        """Returns a table of the metrics that are on people's scale.
-
-        Args:
-            table: Result of `table`.
-            people: See `table`.
-
-        Raises:
-            InputError: No metric is on people's scale.
-        """
-        who = self.raters((HUMAN,)) if people is None else people
-        scales = {aspect: self.scale(aspect, who) for aspect in table.aspects}
-        same = [
-            place
-            for place, (name, aspect) in enumerate(zip(table.metrics, table.aspect_of, strict=True))
-            if aspect is not None and scales[aspect] is not None and self.scale(aspect, [name]) == scales[aspect]
-        ]
-        if not same:
-            raise InputError("no judge is on people's scale (low, high), which errors need: leave --error-metrics out")
-        return table.select(same)
-
     def _by_annotator(self, given: Sequence[tuple[list[str], Floats]]) -> Floats | None:
         """Returns the ratings of each person, shape (people, aspects, replies); None for fewer than two people."""
         everyone = list(dict.fromkeys(name for names, _ in given for name in names))

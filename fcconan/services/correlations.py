@@ -121,7 +121,6 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
         help="Add partial correlations given this property of replies.",
         rare=True,
     )
-    error_metrics: bool = option(False, help="Add mean absolute error and bias by system.", rare=True)
     ranks: str | None = option(
         None,
         help="Compute NDCG against people's ranks in this aspect instead of correlations.",
@@ -213,7 +212,7 @@ def correlate(
     data = population(about, read)
     if options.ranks is None:
         return CorrelateResult(_correlations(read, rated, options, levels, coefficients, data))
-    others = ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
+    others = ("aspect", "level", "coefficient", "partial", "tests", "stability")
     options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
         rated, options.ranks, people=options.human or None, raters=options.rater, population=data, **options.bootstrap
@@ -236,7 +235,6 @@ def _correlations(
         correlate as correlate_table,
         correlation_signature,
         partial_correlations,
-        rating_errors,
         stability,
     )
 
@@ -262,9 +260,6 @@ def _correlations(
         "rows": [asdict(row) for row in rows],
         "missing": rated.missing_in(table, people),
     }
-    if options.error_metrics:
-        errors = rating_errors(rated.on_one_scale(table, people), **options.bootstrap)
-        result["errors"] = [asdict(row) for row in errors]
     if options.tests is not None:
         drawn = {"swaps": options.resamples or SWAPS, "seed": options.seed}
         tested, notes = _tests(options.tests, table, levels, coefficients, data, drawn)

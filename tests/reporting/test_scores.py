@@ -75,21 +75,6 @@ def test_correlations_stand_best_first_with_chance_and_ceiling() -> None:
 
 
 def test_further_tables_of_correlations() -> None:
-    error = {
-        "metric": "judge",
-        "aspect": "relevance",
-        "system": None,
-        "mean_absolute_error": 0.5,
-        "mean_absolute_error_low": 0.4,
-        "mean_absolute_error_high": 0.6,
-        "chance": 1.5,
-        "ceiling": None,
-        "bias": -0.25,
-        "bias_low": None,
-        "bias_high": None,
-        "n": 9,
-        "n_missing": 1,
-    }
     test = {"a": "x", "b": "y", "aspect": "relevance", "level": "pooled", "coefficient": "pearson", "n": 9}
     test["test"] = "perm_both"
     done = {"difference": 0.25, "p": 0.01234, "p_corrected": 0.0247, "reason": None}
@@ -98,14 +83,12 @@ def test_further_tables_of_correlations() -> None:
     spread = {"mean": 0.5, "standard_deviation": 0.01, "lowest": 0.4, "highest": 0.6}
     result = {
         "rows": [],
-        "errors": [error],
         "tests": [{**test, **done}, {**test, **undone}],
         "families": [{"name": "relevance, pooled, pearson", "n_tests": 1, "floor": 0.001, "correction": "max-t"}],
         "stability": [{**sample, **spread}],
         "missing": [{"rater": "x", "aspect": "relevance", "reason": "no_field", "n": 4}],
     }
-    errors, tests, stability, missing = correlation_tables(result)
-    assert errors.rows == [["judge", "relevance", "all", "0.500 [0.400, 0.600]", "1.500", "–", "-0.250", "9", "1"]]
+    tests, stability, missing = correlation_tables(result)
     assert tests.rows == [
         ["x - y", "relevance", "pooled", "pearson", "0.250", "0.0123", "0.0247", "9"],
         ["x - y", "relevance", "pooled", "pearson", "– (no_rows)", "–", "–", "9"],

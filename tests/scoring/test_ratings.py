@@ -274,21 +274,6 @@ def test_people_on_two_scales_are_refused() -> None:
         Ratings(rows).table()
 
 
-def test_errors_are_of_judges_on_peoples_scale() -> None:
-    same, other = (
-        {**_rating("r1", name, 1, low=1, high=high), "rater_kind": "model"}
-        for name, high in (("same", 5), ("other", 9))
-    )
-    rated = Ratings([*PEOPLE, same, other, _scored("r1", "bleu-4", 0.5)])
-    kept = rated.on_one_scale(rated.table())
-    assert (kept.metrics, kept.about, kept.metric_values.tolist()[0][0]) == (("same",), ("relevance",), 1.0)
-    with pytest.raises(InputError, match=r"^no judge is on people.s scale \(low, high\), which errors need: leave --"):
-        rated.on_one_scale(rated.table(metrics=["other", "bleu-4"]))
-    chosen = rated.table(people=["other"], metrics=["same"])
-    with pytest.raises(InputError, match=r"^no judge is on people"):
-        rated.on_one_scale(chosen, ["other"])
-
-
 def test_praise_is_high_unless_the_rows_say_otherwise() -> None:
     rated = Ratings([_rating("r1", "anna", 1, "rudeness", higher_is_better="False"), PEOPLE[0]])
     assert [rated.higher_is_better(aspect, ["anna"]) for aspect in ("rudeness", "relevance")] == [False, True]
