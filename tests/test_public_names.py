@@ -247,7 +247,7 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
 
 
 def test_a_figure_that_is_not_defined_is_noticed() -> None:
-    assert undefined({"mrr@10", "hit_rate@5", "bias", "mrr_of_luck@10"}) == ["mrr_of_luck@k"]
+    assert undefined({"mrr@10", "hit_rate@5", "ceiling", "mrr_of_luck@10"}) == ["mrr_of_luck@k"]
     assert list(numbers({"systems": {"x": {"share": 1.0}}, "missing": {"no_rows": 2}, "name": "y"})) == [
         "share",
         "missing",

@@ -191,8 +191,7 @@ def _ndcg(protocol: str, rows: Rows) -> DisplayTable:
 
 
 def _tests(rows: Rows, families: Rows) -> DisplayTable:
-    how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
-    title = f"Differences between metrics, by {how}"
+    title = "Differences between metrics, by random swaps"
     if families:
         most = max(families, key=lambda family: int(family["n_tests"]))
         several = f"{len(families)} families, one by aspect, level and coefficient, the largest: "

@@ -113,8 +113,8 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
         Literal["pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "pairwise_accuracy_calibrated"],
         ...,
     ] = option((), help="Coefficients of correlation; default: pearson, spearman and kendall_b.")
-    tests: Literal["reply", "item", "williams"] | None = option(
-        None, help="Test of differences between raters: permutation by reply or item, or Williams."
+    tests: Literal["reply", "item"] | None = option(
+        None, help="Permutation test of differences between raters, by reply or item."
     )
     partial: Literal["length"] | None = option(
         None,
@@ -194,7 +194,7 @@ def correlate(
         >>> correlate(rated, options).to_frame()[["metric", "aspect", "value"]].round(3).values.tolist()
         [['judge', 'tone', 0.8]]
     """
-    from fcconan.scoring import DEFAULT_COEFFICIENTS, correlate as correlate_table
+    from fcconan.scoring import CALIBRATED, DEFAULT_COEFFICIENTS, correlate as correlate_table
 
     if isinstance(ratings, ScoreTable):
         if replies is not None or options != CorrelateOptions():
@@ -204,8 +204,8 @@ def correlate(
         raise TypeError(f"{', '.join(arguments)}: give CorrelateOptions; only a ScoreTable takes keyword arguments")
     levels = list(dict.fromkeys(options.level))
     coefficients = tuple(dict.fromkeys(options.coefficient or DEFAULT_COEFFICIENTS))
-    if options.tests is not None:
-        _check_tests(options.tests, levels, coefficients)
+    if options.tests is not None and CALIBRATED in coefficients:
+        raise InputError(f"--tests compares no {CALIBRATED}, whose thresholds differ: choose another --coefficient")
     about = open_descriptions(replies, options)
     read = open_rows("ratings", ratings, options, people=options.human, replies=about)
     rated = rated_replies(read, about, cross_fitted=True)
@@ -272,55 +272,15 @@ def _correlations(
     return result
 
 
-def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str]) -> None:
-    """Checks before long work that there is something to test; no levels are all of them."""
-    from fcconan.scoring import CALIBRATED, WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
-
-    if tests != WILLIAMS and CALIBRATED in coefficients:
-        raise InputError(f"--tests compares no {CALIBRATED}, whose thresholds differ: choose another --coefficient")
-    for name, given, allowed in (
-        ("--level", levels, WILLIAMS_LEVELS),
-        ("--coefficient", coefficients, WILLIAMS_COEFFICIENTS),
-    ):
-        if tests == WILLIAMS and given and not set(given) & set(allowed):
-            raise InputError(
-                f"--tests {WILLIAMS} is for {' and '.join(allowed)}, found {', '.join(given)}: add one with {name}"
-            )
-
-
 def _tests(
     tests: str, table: ScoreTable, levels: Sequence[str], coefficients: Sequence[str], data: str, drawn: dict[str, int]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Compares models and metrics, and returns the part of the result about this, and notes.
+    """Compares models and metrics, and returns the part of the result about this, and notes."""
+    from fcconan.scoring import floor_notes, permutation_families, permutation_signature, permutation_tests
 
-    Williams' test compares them at the levels and with the coefficients that it is for.
-    """
-    from fcconan.scoring import (
-        HOLM,
-        WILLIAMS,
-        WILLIAMS_COEFFICIENTS,
-        WILLIAMS_LEVELS,
-        floor_notes,
-        metric_families,
-        permutation_families,
-        permutation_signature,
-        permutation_tests,
-        williams_signature,
-        williams_tests,
-    )
-
-    if tests == WILLIAMS:
-        found = williams_tests(
-            table,
-            levels=[each for each in levels if each in WILLIAMS_LEVELS],
-            coefficients=[each for each in coefficients if each in WILLIAMS_COEFFICIENTS],
-        )
-        families = metric_families(found, HOLM)
-        signature = williams_signature(table, found, population=data)
-    else:
-        found = permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
-        families = permutation_families(found, swaps=drawn["swaps"])
-        signature = permutation_signature(table, families, population=data, unit=tests, **drawn)
+    found = permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
+    families = permutation_families(found, swaps=drawn["swaps"])
+    signature = permutation_signature(table, families, population=data, unit=tests, **drawn)
     if not found:
         raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
     tested = {

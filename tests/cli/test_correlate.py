@@ -10,8 +10,6 @@ import pytest
 from scipy import stats
 
 from fcconan.building.builds import build
-from fcconan.scoring.correlation.williams import williams_test
-from fcconan.scoring.significance.intervals import holm
 from tests.cli.judging import fcconan
 from tests.cli.scored import REPLIES, ratings, write_rows
 
@@ -202,40 +200,6 @@ def test_further_tables() -> None:
     assert "|family:aspect-level-coefficient|tests:1|floor:0.25|correction:max-t|" in result["tests_signature"]
 
 
-def test_williams_compares_metrics_at_the_levels_it_is_for() -> None:
-    others = [ratings(name, values, "model") for name, values in (("x", [1, 1, 2, 2, 3, 3]), ("y", [5, 1, 4, 2, 3, 1]))]
-    write_rows(Path("x.csv"), [*ROWS, *others[0], *others[1]])
-    result = _result("--tests", "williams", "--report", "page.html")
-    assert {(row["test"], row["level"]) for row in result["tests"]} == {
-        ("williams", "pooled"),
-        ("williams", "system_means"),
-    }
-    pooled = {row["a"] + "-" + row["b"]: row for row in result["tests"][:6] if row["coefficient"] == "pearson"}
-    other = [1, 1, 2, 2, 3, 3]
-    a, b, both = (np.array(stats.pearsonr(*each)[0]) for each in ((MEANS, JUDGE), (MEANS, other), (JUDGE, other)))
-    expected = williams_test(a, b, both, 6)[1]
-    assert pooled["judge-x"]["p"] == pytest.approx(float(expected), abs=1e-12)
-    p = [row["p"] for row in pooled.values()]
-    assert [row["p_corrected"] for row in pooled.values()] == pytest.approx(holm(np.array(p)).tolist(), abs=1e-12)
-    means = [row["reason"] for row in result["tests"] if row["level"] == "system_means"]
-    assert means == ["too_few"] * 6  # there are two systems
-    family = "family:aspect-level-coefficient|tests:2x3+2x0|floor:none|correction:holm"
-    assert result["tests_signature"].endswith(f"|test:williams|sides:2|{family}")
-    found = [(each["name"], each["n_tests"], each["floor"], each["correction"]) for each in result["families"]]
-    assert found == [
-        ("relevance, pooled, pearson", 3, None, "holm"),
-        ("relevance, pooled, spearman", 3, None, "holm"),
-        ("relevance, system_means, pearson", 0, None, "holm"),
-        ("relevance, system_means, spearman", 0, None, "holm"),
-    ]
-    shown = fcconan("correlate", "x.csv", "--resamples", 0, "--tests", "williams").stdout
-    assert (
-        "by Williams' test (4 families, one by aspect, level and coefficient, the largest: p corrected by holm" in shown
-    )
-    page = Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+").replace("&#39;", "'")
-    assert ("by Williams' test" in page, result["tests_signature"] in page) == (True, True)
-
-
 def test_only_what_is_chosen_is_counted_as_missing() -> None:
     more = [ratings(name, [None, *JUDGE[1:]], "model", aspect) for name in "xy" for aspect in ("relevance", "tone")]
     people = [*ratings("anna", ANNA, aspect="tone"), *ratings("ben", ["", *BEN[1:]], aspect="tone")]
@@ -423,17 +387,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "x.csv, row 1, column item_id: value is 'i1', expected a number",
         ),
         (ROWS, ["--split", "test"], "x.csv is a file and has no splits: leave --split out"),
-        (ROWS, ["--tests", "rows"], "Invalid value for '--tests': 'rows' is not one of 'reply', 'item', 'williams'"),
-        (
-            ROWS,
-            ["--tests", "williams", "--level", "per_item"],
-            "--tests williams is for pooled and system_means, found per_item: add one with --level",
-        ),
-        (
-            ROWS,
-            ["--tests", "williams", "--coefficient", "kendall_b"],
-            "--tests williams is for pearson and spearman, found kendall_b: add one with --coefficient",
-        ),
+        (ROWS, ["--tests", "rows"], "Invalid value for '--tests': 'rows' is not one of 'reply', 'item'"),
         (
             ROWS,
             ["--tests", "item", "--coefficient", "pairwise_accuracy_calibrated"],
