@@ -101,8 +101,8 @@ def _difference(row: Row) -> str:
     return reasoned(row["difference"], row["reason"])
 
 
-# Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.
-KINDS = ("", "pairwise_accuracy", "_given_length")
+# Coefficients of one kind share a table: accuracies know no constant groups.
+KINDS = ("", "pairwise_accuracy")
 COUNTS = {
     "rows": "n",
     "groups": "n_groups",

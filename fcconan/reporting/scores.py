@@ -216,7 +216,7 @@ def correlation_section(result: Row, title: str = "Correlation with people") -> 
         "Chance is the expected value of random ratings. One person is the value of one annotator against the mean of "
         "the others: a judge above it agrees with the mean better than a person does.",
         "Intervals are bootstrap intervals over items. A group with constant ratings has no coefficient and is counted "
-        "as constant. Rows in a group of fewer than two (given length: four) are counted as too few. Counts that "
+        "as constant. Rows in a group of fewer than two are counted as too few. Counts that "
         "differ are in the order of the coefficients.",
     ]
     if result["rows"]:

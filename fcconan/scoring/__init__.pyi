@@ -47,9 +47,6 @@ from .correlation.ndcg import (
 from .correlation.paired_differences import (
     difference_interval as difference_interval,
 )
-from .correlation.partial import (
-    partial_correlations as partial_correlations,
-)
 from .correlation.stability import (
     stability as stability,
 )

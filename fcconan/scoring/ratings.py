@@ -118,8 +118,6 @@ class Ratings:
         replies: Ids of the rated replies, in the order of the ratings.
         items: Item of each reply; the reply's id if the item is unknown.
         systems: System of each reply; `unknown` if it is unknown.
-        lengths: Number of words of each reply, shape (replies,); nan for a reply without a text, None if no reply has
-            a text.
         knows_items: Whether the items of all replies are known.
         knows_systems: Whether the systems of all replies are known.
         missing: (rater, aspect) -> reason -> number of ratings without a value; the reason is `no_value` if the row
@@ -158,7 +156,7 @@ class Ratings:
             series.check()
         if replies is not None:
             metadata.complete(ReplyMetadata(replies), partial=partial)
-        self.replies, self.lengths = [*metadata.facts], metadata.lengths()
+        self.replies = [*metadata.facts]
         self.knows_items, self.knows_systems = metadata.know("item_id"), metadata.know("system")
         self.items = [own.get("item_id", reply) for reply, own in metadata.facts.items()]
         self.systems = [own.get("system", "unknown") for own in metadata.facts.values()]
@@ -318,7 +316,6 @@ class Ratings:
             human_values=np.stack([means(values, axis=0) for _, values in given]),
             items=self.items,
             systems=self.systems,
-            lengths=self.lengths,
             annotators=self._by_annotator(given),
             about=tuple(series.aspect if series.aspect in chosen else None for series in others),
         )

@@ -116,11 +116,6 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
     tests: Literal["reply", "item"] | None = option(
         None, help="Permutation test of differences between raters, by reply or item."
     )
-    partial: Literal["length"] | None = option(
-        None,
-        help="Add partial correlations given this property of replies.",
-        rare=True,
-    )
     ranks: str | None = option(
         None,
         help="Compute NDCG against people's ranks in this aspect instead of correlations.",
@@ -160,7 +155,7 @@ def correlate(
     options: CorrelateOptions = CorrelateOptions(),
     *,
     replies: Annotated[
-        Source | None, replies_argument("Rated replies, which give items, systems and texts.", rare=True)
+        Source | None, replies_argument("Rated replies, which give items and systems.", rare=True)
     ] = None,
     **arguments: Any,
 ) -> "CorrelateResult | list[Correlation]":
@@ -212,7 +207,7 @@ def correlate(
     data = population(about, read)
     if options.ranks is None:
         return CorrelateResult(_correlations(read, rated, options, levels, coefficients, data))
-    others = ("aspect", "level", "coefficient", "partial", "tests", "stability")
+    others = ("aspect", "level", "coefficient", "tests", "stability")
     options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
         rated, options.ranks, people=options.human or None, raters=options.rater, population=data, **options.bootstrap
@@ -234,7 +229,6 @@ def _correlations(
         LEVELS,
         correlate as correlate_table,
         correlation_signature,
-        partial_correlations,
         stability,
     )
 
@@ -245,14 +239,8 @@ def _correlations(
     # A metric with several values is named `rater:aspect` in the table.
     judges = [name for name in others if any(each == name or each.startswith(f"{name}:") for each in table.metrics)]
     unshared = check_shared_replies(rated, humans, judges, table.aspects)
-    if options.partial and table.lengths is None:
-        raise InputError(
-            "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
-        )
     levels = levels or [each for each in LEVELS if is_known(each, rated)]
     rows = correlate_table(table, levels=levels, coefficients=coefficients, **options.bootstrap)
-    if options.partial:
-        rows += partial_correlations(table, levels=levels, coefficients=coefficients, **options.bootstrap)
     notes = [*notes_on_metadata(levels, rated), *unshared, *notes_on_pairs(rows), *notes_of_datasets(read, judges)]
     result: dict[str, Any] = {
         "signature": correlation_signature(table, population=data, **options.bootstrap),

@@ -163,22 +163,16 @@ def test_levels_that_mean_nothing_are_left_out_and_said() -> None:
 
 def test_further_tables() -> None:
     rows = [*ROWS, *ratings("other", [1, 1, 2, 2, 3, 3], "model")]
-    write_rows(Path("x.csv"), [{**row, "text": "word " * (at % 6 + 1)} for at, row in enumerate(rows)])
+    write_rows(Path("x.csv"), rows)
     result = _result(
         "--level",
         "pooled",
         "--coefficient",
         "pearson",
-        "--partial",
-        "length",
         "--tests",
         "item",
         "--stability",
     )
-    given = [row for row in result["rows"] if row["coefficient"] == "pearson_given_length"]
-    length = np.arange(1, 7)
-    x, y = (np.array(each) - np.polyval(np.polyfit(length, each, 1), length) for each in (JUDGE, MEANS))
-    assert given[0]["value"] == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-10)  # of what length leaves over
     (test,) = result["tests"]
     assert (test["a"], test["b"], test["test"]) == ("judge", "other", "perm_input")
     difference = stats.pearsonr(MEANS, JUDGE)[0] - stats.pearsonr(MEANS, [1, 1, 2, 2, 3, 3])[0]
@@ -311,13 +305,10 @@ def test_levels_with_two_replies_for_some_raters_only_are_noted_with_the_raters(
     assert _result("--coefficient", "pairwise_accuracy")["notes"] == []
 
 
-def test_a_dataset_without_texts_correlates_but_knows_no_lengths(labels_only: Path) -> None:
+def test_a_dataset_without_texts_correlates(labels_only: Path) -> None:
     options = ["--level", "pooled", "--aspect", "relevance", "--coefficient", "spearman"]
     (row,) = _result(*options, source=labels_only)["rows"]
     assert (row["metric"], row["n"], row["n_missing"]) == ("simulated-judge", 92, 4)
-    assert fcconan("correlate", labels_only, *options, "--partial", "length").complaint == (
-        "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
-    )
 
 
 def test_names_that_look_like_markup_are_names() -> None:
@@ -400,11 +391,6 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
         ),
         (ROWS, ["--human", "judge", "--rater", "nobody"], "unknown rater 'nobody'"),
         (ROWS, ["--confidence", "1"], "Invalid value for '--confidence': Input should be less than 1 (found 1.0)."),
-        (
-            ROWS,
-            ["--partial", "length"],
-            "--partial length needs the texts of the replies: give a file or dataset of them with",
-        ),
         (ROWS, ["--replies", "none.csv"], "there is no file none.csv: check the path"),
         (
             ROWS,

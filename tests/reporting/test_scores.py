@@ -103,14 +103,6 @@ def test_further_tables_of_correlations() -> None:
     assert missing.rows == [["x", "relevance", "no_field", "4"]]
 
 
-def test_coefficients_given_length_have_a_table_with_counts_of_their_own() -> None:
-    rows = [_correlation("x", "spearman", 0.5), _correlation("x", "spearman_given_length", 0.25, n=5)]
-    assert [(table.columns[1], table.rows[0][2]) for table in correlation_tables({"rows": rows})[1:]] == [
-        ("spearman", "9"),
-        ("spearman_given_length", "5"),
-    ]
-
-
 def test_chance_that_differs_stands_beside_every_value() -> None:
     accuracy = "pairwise_accuracy"
     rows = [
