@@ -11,7 +11,6 @@ from fcconan.building import group_values
 from fcconan.data import describe_failures, normalise, read_typed_rows
 from fcconan.errors import InputError
 from fcconan.reporting.correlations import difference_tables
-from fcconan.reporting.findings import ratings_finding, tournament_finding
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.page import Page, Section, texts_gate, texts_notice, write_page
 from fcconan.reporting.safety import safety_table
@@ -189,7 +188,6 @@ def _page(about: Row, results: Row, rows: Rows) -> Page:
         sections,
         signatures=about.get("signatures", ()),
         notice=texts_notice(about["dataset"]),
-        finding=tournament_finding(rank) if rank else ratings_finding(board, column) if board else "",
         plot=strengths_plot(rank) if rank else ratings_plot(column),
     )
 

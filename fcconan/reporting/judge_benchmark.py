@@ -1,13 +1,11 @@
 """The benchmark of judges as tables, a page, and a folder of these."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.building import check_replaceable
-from fcconan.data import count_noun
 from fcconan.reporting.benchmark_reports import as_json
-from fcconan.reporting.benchmark_tables import SIGNIFICANT
 from fcconan.reporting.correlations import P_VALUES, family_text
 from fcconan.reporting.folders import replace_folder
 from fcconan.reporting.forest_plots import Dot, forest_plot
@@ -70,7 +68,6 @@ def judge_page(result: Row) -> Page:
     """
     board = _leaderboard(result)
     apart = _apart(board)
-    ranked = [(row[0], row[2]) for place, row in enumerate(board.rows) if place not in apart]
     metrics = {row["rater"] for row in result["rows"] if row["kind"] == "metric"}
     dots = [
         Dot(f"{row[0]} ({row[-1]} rows)" if place in apart else row[0], None if row[2] == MISSING else float(row[2]))
@@ -83,7 +80,6 @@ def judge_page(result: Row) -> Page:
         f"{result['banner']} {counts['clean']} replies in {counts['leakage_groups']} leakage groups of HS.",
         _sections(result),
         signatures=[result["signature"]],
-        finding=_finding(result, ranked),
         plot=forest_plot("Mean Spearman correlation with people, over aspects; without metrics", dots),
     )
 
@@ -327,19 +323,6 @@ def _transfer(result: Row) -> list[DisplayTable]:
     return (
         [make_table("Pooled Spearman on the held-out rows", result["transfer"], columns)] if result["transfer"] else []
     )
-
-
-def _finding(result: Row, means: Sequence[tuple[str, str]]) -> str:
-    named = [(name, mean) for name, mean in means if mean != MISSING]
-    if len(named) < 2:
-        return "No two raters have a value for every aspect on as many rows."
-    (first, best), (second, next_best) = named[:2]
-    said = f"{first} agrees best with people, with a mean correlation of {best}; {second} has {next_best}"
-    tests = [row for row in result["tests"] if {row["a"], row["b"]} == {first, second}]
-    if not tests:
-        return f"{said}. The difference was not tested."
-    found = sum(row["p_corrected"] is not None and row["p_corrected"] < SIGNIFICANT for row in tests)
-    return f"{said}. The difference is significant in {found} of {count_noun(len(tests), 'corrected test')}."
 
 
 def _curve(result: Row) -> "Markup | None":

@@ -62,7 +62,6 @@ class Page:
         scripts: Names of files in `fcconan/reporting` that run after those of all pages.
         notice: A content notice below the heading.
         signatures: Signatures of its results, at its foot.
-        finding: The leader, its lead, and whether that is significant; plain text.
         plot: The plot that the page begins with.
     """
 
@@ -75,7 +74,6 @@ class Page:
     scripts: Sequence[str] = ()
     notice: str | None = None
     signatures: Sequence[str] = ()
-    finding: str = ""
     plot: "Markup | None" = None
 
 

@@ -14,7 +14,6 @@ from fcconan.reporting.benchmark_names import (
 )
 from fcconan.reporting.benchmark_tables import all_tables, partition_table, summary_table
 from fcconan.reporting.elements import markup
-from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, ForestPlot, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
@@ -103,7 +102,6 @@ def retrieval_page(result: Results, data: Mapping[str, Any], plots: Plots) -> Pa
         parts=[*parts, ("queries", "Where systems differ"), ("systems", "Systems")],
         data=_packed(data),
         scripts=["retrieval.js"],
-        finding=retrieval_finding(result),
         plot=_averages(result, published),
         notice=texts_notice(result["dataset"]) if has_texts else None,
         signatures=[result["signature"]],

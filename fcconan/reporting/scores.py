@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fcconan.building import group_values
 from fcconan.data import count_noun
 from fcconan.reporting.correlations import correlation_tables, difference_tables, judging_raters, same_or_all
-from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
 from fcconan.reporting.forest_plots import Dot, forest_plot
 from fcconan.reporting.heat_maps import agreement_maps, correlation_maps, heat_maps, win_map
 from fcconan.reporting.html_tables import View
@@ -261,7 +260,6 @@ def tournament_page(result: Row) -> Page:
         f"{count_noun(len(result['systems']), 'system')}, {verdicts} on {items}.",
         [beside_published(section, published_tournament(result), "share %")],
         signatures=_signatures(result),
-        finding=tournament_finding(result),
         plot=strengths_plot(result),
     )
 
@@ -282,7 +280,6 @@ def correlation_page(result: Row) -> Page:
         "Agreement of models and metrics with people's ratings.",
         [beside_published(section, published, "mean")],
         signatures=_signatures(result),
-        finding=correlation_finding(result, board),
         plot=forest_plot("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
     )
 
@@ -317,7 +314,6 @@ def leaderboard_page(result: Row) -> Page:
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
         signatures=_signatures(result),
-        finding=ratings_finding(result, column),
         plot=ratings_plot(column),
     )
 

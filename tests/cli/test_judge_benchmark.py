@@ -154,12 +154,9 @@ def test_raters_of_few_rows_are_set_apart(result: Any) -> None:
     assert [row[0] for row in board.rows][-2:] == ["good", "half"] and board.rows[-2][2] == "0.990"
     assert [row[0] for row in board.rows[:-2]] == [name for name in before if name not in apart]
     page = judge_page(data)
-    assert page.finding.startswith(board.rows[0][0])
     view = page.sections[0].tables[0]
     assert isinstance(view, View) and view.grey == [len(board.rows) - 2, len(board.rows) - 1]
     assert "good (40 of 96 rows)" in str(page.plot) and "surface (" not in str(page.plot)
-    alone = {**data, "rows": [{**row, "n": 96 if row["rater"] == "surface" else 40} for row in data["rows"]]}
-    assert judge_page(alone).finding == "No two raters have a value for every aspect on as many rows."
     same = {**data, "rows": [{**row, "n": 40} for row in data["rows"]]}
     board = judge_tables(same, details=False)[0]
     assert board.title.endswith("(clean rows, pooled)") and {row[-1] for row in board.rows} == {"40"}

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from fcconan.errors import InputError
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, Section, check_page, render, write_page
+from fcconan.reporting.page import Page, Section, check_page, render, today, write_page
 from fcconan.reporting.tables import DisplayTable, format_interval, format_number
 
 SECTIONS = [
@@ -110,3 +110,13 @@ def test_what_stands_between_backticks_in_a_note_is_code_and_nothing_is_markup()
     section = Section("One", ["Give `--rater <name>`, & nothing ` else."])
     page = render_sections("One", "", [section])
     assert "<li>Give <code>--rater &lt;name&gt;</code>, &amp; nothing ` else.</li>" in page
+
+
+def test_a_day_is_today_or_the_one_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert len(today()) == 10
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert today() == "1970-01-01"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "now")
+    with pytest.raises(InputError, match="SOURCE_DATE_EPOCH is 'now': give a whole number"):
+        today()
