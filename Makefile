@@ -100,4 +100,4 @@ $(TOOLS)/.label-studio:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-answers.csv demo-ratings.csv docs-site report-site mutants build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-answers.csv demo-ratings.csv docs-site mutants build dist .pytest_cache .mypy_cache .ruff_cache

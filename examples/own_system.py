@@ -1,4 +1,4 @@
-"""Build the demo, benchmark an own retriever, judge own replies, rank systems, correlate with people, report.
+"""Build the demo, benchmark an own retriever, judge own replies, rank systems, correlate with people.
 
 Usage: python examples/own_system.py REPLIES.csv MODEL BASE_URL
 """
@@ -33,7 +33,6 @@ def main(replies: str, model: str, base_url: str) -> None:
     for name, result in {"benchmark": benchmark, "ranking": ranking, "correlation": correlation}.items():
         result.to_json(f"{name}.json")
         print(result.to_frame().head(), result.signature, sep="\n")
-    fcconan.report(["benchmark.json", "ranking.json", "correlation.json", "demo-data"], "report")
 
 
 if __name__ == "__main__":

@@ -4,17 +4,11 @@ from .builds import (
     find_builder as find_builder,
     find_tier_rule as find_tier_rule,
 )
-from .card_columns import (
-    columns_in_markdown as columns_in_markdown,
-    default_table as default_table,
-)
 from .cards import (
     CARD_FIELDS as CARD_FIELDS,
     CARD_TAGS as CARD_TAGS,
     FURTHER_CARD_TAGS as FURTHER_CARD_TAGS,
     Card as Card,
-    card_metadata as card_metadata,
-    card_text as card_text,
     check_card as check_card,
     read_card as read_card,
     restricted_columns as restricted_columns,
@@ -35,16 +29,13 @@ from .quotations import (
     Texts as Texts,
 )
 from .recipes import (
-    LANGUAGES as LANGUAGES,
     Recipe as Recipe,
     load_recipe as load_recipe,
 )
 from .releases import (
     check_replaceable as check_replaceable,
-    release_manifest as release_manifest,
     table_bytes as table_bytes,
     table_path as table_path,
-    write_files as write_files,
 )
 from .rows import (
     comparison_row as comparison_row,
@@ -57,7 +48,6 @@ from .tables import (
     Table as Table,
     arrow_schema as arrow_schema,
     column_type as column_type,
-    find_strings as find_strings,
     group_values as group_values,
     table_texts as table_texts,
 )

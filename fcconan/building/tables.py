@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -191,19 +191,8 @@ def group_values(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]
     return groups
 
 
-def find_strings(values: Iterable[Any]) -> Iterator[str]:
-    """Yields the non-empty strings in cells, which are strings, lists or other values."""
-    for value in values:
-        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str) and each)
-
-
-def table_texts(table: Table, names: Collection[str] | None = None) -> Iterator[str]:
-    """Yields the texts of a table.
-
-    Args:
-        table: The table.
-        names: Columns to read; by default all text columns.
-    """
+def table_texts(table: Table) -> Iterator[str]:
+    """Yields the texts of a table."""
     for name, kind in table.columns.items():
-        if kind in RESTRICTED_TYPES if names is None else name in names:
-            yield from find_strings(table.data[name])
+        for value in table.data[name] if kind in RESTRICTED_TYPES else ():
+            yield from filter(None, value if isinstance(value, list) else [value])

@@ -67,11 +67,8 @@ from .forms import (
     NAME as NAME,
     NUMBER as NUMBER,
     TEXT as TEXT,
-    VOCABULARY as VOCABULARY,
     Form as Form,
-    is_name as is_name,
     is_title as is_title,
-    unknown_words as unknown_words,
 )
 from .hub import (
     hub_error as hub_error,
@@ -135,7 +132,6 @@ from .reply_ids import (
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
-    AGREEMENTS as AGREEMENTS,
     ALLOWED_VALUES as ALLOWED_VALUES,
     COMPARED as COMPARED,
     COMPARISON as COMPARISON,

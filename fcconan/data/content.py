@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
-from functools import cache
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -154,15 +153,3 @@ def catalogue_entry(
 def card_template_path() -> Path:
     """Returns the Jinja template of every dataset card."""
     return content_folder() / "dataset_card.md"
-
-
-@cache
-def published_names() -> frozenset[str]:
-    """Returns the names of all tables, rows and columns of published values in `benchmarks/published`."""
-    import yaml
-
-    found: set[str] = set()
-    for path in sorted((content_folder() / "benchmarks" / "published").glob("*.yaml")):
-        for table in yaml.safe_load(path.read_text(encoding="utf-8"))["tables"]:
-            found |= {str(table["id"]), *map(str, table["columns"]), *map(str, table["rows"])}
-    return frozenset(found)

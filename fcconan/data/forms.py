@@ -2,10 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass
-
-from fcconan.data.content import published_names
 
 # Limits of a name. Words of the vocabulary below are not counted.
 LONGEST_NAME = 80
@@ -67,7 +64,6 @@ class Form:
         pattern: Regular expression of ids, codes or numbers; texts do not match it.
         names: Whether names are allowed as well (see `is_name`).
         separator: Separator of several values in one string.
-        catalogue: Function that returns further words from the content of the package.
     """
 
     meaning: str
@@ -75,17 +71,12 @@ class Form:
     pattern: str | None = None
     names: bool = False
     separator: str | None = None
-    catalogue: Callable[[], frozenset[str]] | None = None
 
     def is_closed(self, text: str) -> bool:
         """Returns whether a string is in the vocabulary or matches the pattern, and thus cannot be a text."""
         if self.separator is not None and self.separator in text:
             return all(map(self.is_closed, text.split(self.separator)))
-        return (
-            text in self.words
-            or (self.pattern is not None and re.fullmatch(self.pattern, text) is not None)
-            or (self.catalogue is not None and text in self.catalogue())
-        )
+        return text in self.words or (self.pattern is not None and re.fullmatch(self.pattern, text) is not None)
 
     def admits(self, text: str) -> bool:
         """Returns whether a string has this form."""
@@ -105,9 +96,6 @@ ID = Form("an id: one of this package, or a short name", pattern=ID_PATTERN, nam
 NAME = Form("a name: letters, digits and single spaces, at most three unknown words", names=True)
 NAMES = Form("names with `; ` between them, at most three unknown words", names=True, separator="; ")
 CODE = Form("a hash, a version or a short name", pattern=HASH, names=True)
-SCALE = Form("a list of numbers", pattern=rf"\[(?:{FIGURE}(?:, )?)*\]")
-PRINTED = Form("a table, row or column of `benchmarks/published`", catalogue=published_names)
-TITLE = Form("a title: letters, digits and spaces, at most three unknown words")  # see `is_title`
 CN_TYPE = Form(
     NAMES.meaning,
     frozenset(

@@ -9,7 +9,7 @@ closed form: an entry of a vocabulary, an id or code with a fixed pattern, or a 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.forms import CN_TYPE, CODE, ID, NAME, NAMES, NUMBER, PRINTED, SCALE, TEXT, Form
+from fcconan.data.forms import CN_TYPE, CODE, ID, NAME, NAMES, NUMBER, TEXT, Form
 
 if TYPE_CHECKING:
     import datasets
@@ -36,7 +36,6 @@ VERDICTS = ("a", "b", "tie", "invalid")
 RATER_KINDS = ("human", "model", "metric")
 # Allowed values by column, in addition to missing values. Labels differ between votes and pairs.
 ALLOWED_VALUES = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
-STATUSES = ("exact", "rounding", "differs", "needs_model", "not_released")
 
 
 def _words(meaning: str, words: tuple[str, ...]) -> Form:
@@ -217,100 +216,12 @@ COMPARED = COMPARISON.extended(
     *_columns("bool", "flipped identical"),
 )
 
-# Results. Notes are texts, which are not published.
-_INTERVAL = _columns("float", "value low high")
-_NOTE = _columns("text", "note")
-AGREEMENT = Schema(
-    "agreement",
-    (
-        *_columns("string", "aspect coefficient level"),
-        *_columns("strings", "raters"),
-        *_INTERVAL,
-        *_columns("int", "n n_items n_missing n_undefined"),
-        *_columns("string", "reason"),
-        *_NOTE,
-    ),
-)
-CORRELATION = Schema(
-    "correlations",
-    (
-        *_columns("string", "metric aspect level coefficient"),
-        *_INTERVAL,
-        *_columns("int", "n n_groups n_constant n_too_few n_rows_too_few n_missing n_missing_metric"),
-        *_columns("int", "n_undefined_resamples"),
-        *_columns("float", "chance ceiling"),
-        *_columns("int", "n_ceiling n_annotators"),
-        *_columns("float", "threshold"),
-        *_columns("string", "reason"),
-        *_NOTE,
-    ),
-)
-LEADERBOARD = Schema(
-    "leaderboard",
-    (
-        *_columns("string", "rater"),
-        *_columns("string", "rater_kind", _RATER_KIND),
-        *_columns("string", "aspect system"),
-        *_INTERVAL,
-        *_columns("int", "n n_items n_missing"),
-        *_columns("bool", "higher_is_better"),
-        *_columns("string", "scale", SCALE),
-        *_NOTE,
-    ),
-)
-TOURNAMENT = Schema(
-    "tournament",
-    (
-        *_columns("string", "name"),
-        *_columns("float", "points share share_low share_high bradley_terry low high"),
-        *_columns("int", "wins losses ties invalid unresolved"),
-        *_columns("string", "reason"),
-        *_NOTE,
-    ),
-)
-BENCH = Schema(
-    "results",
-    (
-        *_columns("string", "system partition metric"),
-        *_columns("float", "value low high unjudged_right failures_as_zero sd_over_seeds chance"),
-        *_columns("int", "n_queries n_failed"),
-    ),
-)
-TESTS = Schema(
-    "tests",
-    (
-        *_columns("string", "partition metric a b"),
-        *_columns("float", "difference low high p p_corrected"),
-        *_columns("string", "family"),
-        *_columns("string", "adjustment"),
-    ),
-)
-REPRODUCTION = Schema(
-    "reproduction",
-    (
-        *_columns("string", "paper"),
-        *_columns("string", "table row column", PRINTED),
-        *_columns("string", "published", NUMBER),
-        *_columns("float", "recomputed"),
-        *_columns("string", "status", _words("a status", STATUSES)),
-        *_NOTE,
-    ),
-)
-
-# Published columns of rows and results, by config.
+# Columns of rows that commands write, by config.
 PUBLISHED: dict[str, Schema] = {
     "replies": GENERATED,
     "ratings": LEARNED,
     "votes": LABELLED,
     "comparisons": COMPARED,
-    "rankings": RANKING,
-    "results": BENCH,
-    "tests": TESTS,
-    "tournament": TOURNAMENT,
-    "leaderboard": LEADERBOARD,
-    "correlations": CORRELATION,
-    "agreement": AGREEMENT,
-    "reproduction": REPRODUCTION,
 }
 # Further columns of datasets.
 _FURTHER = (

@@ -28,7 +28,6 @@ from fcconan.oldcli import (
     metrics,
     publish,
     rank,
-    report,
     reproduce,
 )
 from fcconan.oldcli.typer_command import Group
@@ -53,7 +52,7 @@ COMMANDS = {
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
     "Scores": (metrics, rank, leaderboard, correlate, agree),
-    "Results": (report, reproduce, publish),
+    "Results": (reproduce, publish),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:

@@ -15,7 +15,7 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
     publication = result.publication
     plan, done = publication.plan, publication.done
     columns = {"file": lambda row: printable_name(row["file"]), "change": "change", "bytes": "bytes"}
-    print_table(make_table(f"{plan.contents.title} to {publication.url}", result.rows(), columns))
+    print_table(make_table(f"{plan.contents.name} to {publication.url}", result.rows(), columns))
     lines = [
         f"Repository: {'exists' if plan.remote.exists else 'will be created'}; new visibility: {plan.visibility}."
         if done is None
@@ -45,7 +45,7 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="publish",
-    help="Publish a dataset, rows, runs or results as a dataset on the Hugging Face Hub, in one commit.",
+    help="Publish a dataset folder on the Hugging Face Hub, in one commit.",
     example="fcconan publish demo-dataset my-name/demo --dry-run",
     show=_show,
 )

@@ -119,4 +119,4 @@ def _check_sections(contents: Contents, text: str) -> None:
 
 
 def _make_card_error(contents: Contents, fault: str) -> InputError:
-    return InputError(f"the card of {contents.title} is invalid: {fault}; build the folder again")
+    return InputError(f"the card of {contents.name} is invalid: {fault}; build the folder again")

@@ -45,16 +45,6 @@ class Contents:
         return str(self.manifest["name"])
 
     @property
-    def is_rows(self) -> bool:
-        """Whether the folder was made from rows, runs or results instead of a recipe."""
-        return self.manifest.get("kind") == "rows"
-
-    @property
-    def title(self) -> str:
-        """Title of rows, or name of a dataset."""
-        return str(self.manifest["title"]) if self.is_rows else self.name
-
-    @property
     def tables(self) -> list[str]:
         """Paths of the Parquet files."""
         return sorted(path for path in self.hashes if path.endswith(".parquet"))

@@ -9,32 +9,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fcconan.building import column_type
-from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, VOCABULARY, Form, find_column, is_name, is_title, unknown_words
+from fcconan.data import MOST_WORDS, NAME, NUMBER, TEXT, Form, find_column, is_title
 from fcconan.errors import InputError
 from fcconan.publishing.known_texts import KnownTexts
 
 SHOWN_CHARACTERS = 6  # maximum number of characters of a rejected string in a message
-SIGNATURE_KEYS = frozenset(
-    """
-    audit bootstrap catalogue cohen-overall confidence correction data depth domain draws family fcconan floor
-    folds incomplete items labels length map metric metrics missing orders pairs people primary protocol queries ranks
-    raters refusals regularisation replies reproduce resamples rows scores seed sides swaps systems test tests ties
     training unified v verdicts
-    """.split()
-)
 TEXT_COLUMN_REASON = "a column of texts"
-WITHHELD = "withheld"  # replaces the parts of a signature that are not in its grammar
-_KEYS_OF_NAMES = frozenset("data metric metrics primary pairs baseline people raters unified ranks".split())
-SIGNATURE_WORDS = frozenset(
-    """
-    against agreement all and as aspect bonferroni both bradley by characters cn coefficient cross csv default
     disagreement expected exploratory flip given group half hash holm hs input item json jsonl k kin leakage left
-    level max mean min modal none of only order out overall pair pairs paper parquet perm positive positives primary
     rates rating reply run share sign sound t terry ties trec unified validated williams win with without words
-    """.split()
-)
-_KNOWN_WORDS = VOCABULARY | SIGNATURE_WORDS
-_SEPARATORS = re.compile(r"[,+;()]")
 
 
 def describe_string(string: str) -> str:
@@ -163,7 +146,7 @@ def check_titles(titles: Mapping[str, str], known: KnownTexts) -> None:
         raise InputError(f"{where} cannot be published: {describe_string(title)} {reason}; give another one")
 
 
-def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts, advice: str) -> None:
+def check_document(where: str, content: str, strings: Iterable[str], known: KnownTexts) -> None:
     """Checks that a public document does not quote a text.
 
     Args:
@@ -171,7 +154,6 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
         content: Content of the document.
         strings: Strings of the document to compare separately, such as the keys and values of JSON.
         known: The texts.
-        advice: End of the message.
 
     Raises:
         InputError: The document quotes a text.
@@ -181,7 +163,8 @@ def check_document(where: str, content: str, strings: Iterable[str], known: Know
     if single is not None or known.quoted_in("\n".join([content, *listed])):
         what = "" if single is None else f" ({describe_string(single)})"
         raise InputError(
-            f"{where} quotes a restricted text{what}, and this file is public even in a gated repository: {advice}"
+            f"{where} quotes a restricted text{what}, and this file is public even in a gated repository: remove the "
+            "quotation from the card in the recipe and build again"
         )
 
 
@@ -196,44 +179,3 @@ def iterate_strings(root: Any) -> Iterator[str]:
             stack += [*value, *value.values()]
         elif isinstance(value, list | tuple):
             stack += value
-
-
-def clean_signature(signature: str, cells: frozenset[str], known: KnownTexts) -> str | None:
-    """Returns a signature (`key:value|key:value...`) with `withheld` in place of all parts outside of its grammar.
-
-    Keys are unique and in `SIGNATURE_KEYS`. Values consist of numbers, entries of the vocabulary and of
-    `SIGNATURE_WORDS`, and names in the rows. Values of `_KEYS_OF_NAMES` may have other names as well.
-
-    Args:
-        signature: The signature.
-        cells: Names in the rows, which have been checked.
-        known: Texts that must not be published.
-
-    Returns:
-        The signature; None if it quotes a text or no part of it is allowed.
-    """
-    parts: list[str] = []
-    keys: set[str] = set()
-    for part in signature.split("|"):
-        key, _, value = part.partition(":")
-        limit = MOST_WORDS if key in _KEYS_OF_NAMES else 0
-        names = _split_value(value) - cells
-        good = (
-            key in SIGNATURE_KEYS - keys
-            and all(is_name(each, _KNOWN_WORDS) and unknown_words(each, _KNOWN_WORDS) <= limit for each in names)
-            and not known.is_text(value)
-        )
-        parts.append(part if good else WITHHELD)
-        keys.add(key)
-    written = "|".join(parts)
-    quoted = known.quoted_in(written) or known.quoted_in(join_signature_values(written))
-    return None if quoted or set(parts) == {WITHHELD} else written
-
-
-def join_signature_values(signature: str) -> str:
-    """Returns the values of a signature without the keys between them."""
-    return " ".join(part.partition(":")[2] for part in signature.split("|"))
-
-
-def _split_value(value: str) -> frozenset[str]:
-    return frozenset(filter(None, _SEPARATORS.split(value)))

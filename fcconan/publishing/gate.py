@@ -22,17 +22,13 @@ def check_permission(contents: Contents, restricted: dict[str, list[str]], *, ma
     """
     if not restricted or may_redistribute:
         return
-    if contents.is_rows:
-        advice = "give --labels-only, which leaves texts out, and --drop-column for other columns"
-    else:
-        advice = f"publish the output of `{contents.labels_only_command}`"
-        if not contents.has_catalogue_recipe:
-            advice += (
-                "; or, if everyone may have the texts, set `redistributable: true` in the recipe and build the folder "
-                "again"
-            )
+    advice = f"publish the output of `{contents.labels_only_command}`"
+    if not contents.has_catalogue_recipe:
+        advice += (
+            "; or, if everyone may have the texts, set `redistributable: true` in the recipe and build the folder again"
+        )
     raise InputError(
-        f"{contents.title} contains text that must not be redistributed ({format_columns(restricted)}): {advice}; or, "
+        f"{contents.name} contains text that must not be redistributed ({format_columns(restricted)}): {advice}; or, "
         f"if you have the right to redistribute it, give --i-may-redistribute and {ACCESS_OPTIONS}"
     )
 

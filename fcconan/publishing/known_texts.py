@@ -1,13 +1,11 @@
 """The texts of all locally available source datasets, which must not occur in a publication."""
 
 import os
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
-from fcconan.building import Texts, find_strings, table_texts
-from fcconan.data import TEXT_COLUMNS, read_schema, read_table, recipe_names
+from fcconan.building import Texts, table_texts
+from fcconan.data import recipe_names
 from fcconan.errors import InputError
 
 
@@ -30,10 +28,6 @@ class KnownTexts:
     def quoted_in(self, public: str) -> bool:
         """Returns whether a document quotes one of the texts (see `Texts.quoted_in`)."""
         return any(part.quoted_in(public) for part in self.parts)
-
-    def with_texts(self, texts: Iterable[str]) -> "KnownTexts":
-        """Returns an index with further texts."""
-        return KnownTexts((*self.parts, Texts(texts)), self.unavailable)
 
 
 def load_known_texts() -> KnownTexts:
@@ -74,14 +68,3 @@ def read_recipe_texts(name: str) -> set[str] | None:
     except InputError:
         return None
     return {text for table in built.tables for text in table_texts(table)}
-
-
-def read_folder_texts(folder: Path) -> Iterator[str]:
-    """Yields the texts of a dataset folder."""
-    for path in sorted(folder.glob("*/*.parquet")):
-        names = [name for name in read_schema(path).names if name in TEXT_COLUMNS]
-        if not names:
-            continue
-        table = read_table(path)
-        for name in names:
-            yield from find_strings(table[name].to_pylist())

@@ -216,10 +216,9 @@ def has_same_content(contents: Contents, path: str, remote_file: RemoteFile) -> 
 
 def _check_same_dataset(repo_id: str, remote: RepositoryState, contents: Contents) -> None:
     if remote.manifest is not None and remote.manifest.get("name") != contents.name:
-        advice = ", or use the earlier --title of the rows" if contents.is_rows else ""
         raise InputError(
             f"{repo_id} contains the dataset {remote.manifest.get('name')!r}, not {contents.name!r}: publish to "
-            f"another repository{advice}"
+            "another repository"
         )
     if remote.manifest is None:
         others = [path for path in remote.files.keys() - INITIAL_FILES if not _COMMON_FILES.fullmatch(path)]

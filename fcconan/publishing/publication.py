@@ -1,4 +1,4 @@
-"""Publishes dataset folders and rows on the Hugging Face Hub, after checks, in one commit with a tag."""
+"""Publishes dataset folders on the Hugging Face Hub, after checks, in one commit with a tag."""
 
 import re
 from contextlib import ExitStack
@@ -15,7 +15,6 @@ from fcconan.publishing.upload import ExecutedChanges
 if TYPE_CHECKING:
     from fcconan.publishing.contents import Contents
     from fcconan.publishing.hub import RepositoryState
-    from fcconan.publishing.known_texts import KnownTexts
 
 __all__ = ["ExecutedChanges", "HubFailure", "Plan", "Publication", "publish"]
 
@@ -53,7 +52,7 @@ class Publication:
 
 
 def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Publication:
-    """Publishes a dataset folder, or rows, runs or results, to a dataset repository on the Hub.
+    """Publishes a dataset folder to a dataset repository on the Hub.
 
     The steps are:
 
@@ -66,8 +65,7 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
     A second run uploads only changes.
 
     Args:
-        source: A folder by `fcconan build`; or a file of rows (replies, ratings, comparisons, votes, rankings), a TREC
-            run, a result (JSON), or a folder of such files.
+        source: A folder by `fcconan build`.
         repo_id: `owner/name`.
         options: Options of the publication.
 
@@ -80,8 +78,10 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
     """
     from fcconan.publishing import gate, restricted
     from fcconan.publishing.checks import check_loading, check_published_card, read_default_config
+    from fcconan.publishing.contents import read_contents
     from fcconan.publishing.forms import check_titles
     from fcconan.publishing.hub import Hub, RepositoryState
+    from fcconan.publishing.known_texts import load_known_texts
     from fcconan.publishing.plan import check_tag, make_default_tag, make_plan
     from fcconan.publishing.published_card import name_repository
     from fcconan.publishing.upload import execute_plan
@@ -90,7 +90,8 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
     if options.tag is not None:
         check_tag(options.tag)
     with ExitStack() as stack:
-        contents, known = _open_contents(Path(source), options, stack)
+        contents = read_contents(Path(source))
+        known = load_known_texts() if contents.manifest["labels_only"] else None  # which must not be published
         if known is not None:
             name = repo_id.partition("/")[2]
             check_titles({"the name of the repository": name} | ({"--tag": options.tag} if options.tag else {}), known)
@@ -121,27 +122,6 @@ def publish(source: Path | str, repo_id: str, options: PublishingOptions) -> Pub
             )
         done = None if options.dry_run else execute_plan(hub, plan, options)
         return Publication(plan, hub.url, done, read_default_config(contents))
-
-
-def _open_contents(source: Path, options: PublishingOptions, stack: ExitStack) -> "tuple[Contents, KnownTexts | None]":
-    """Returns the content to publish, and the texts that must not be published; None for a folder with texts."""
-    from fcconan.publishing.contents import read_contents
-    from fcconan.publishing.known_texts import load_known_texts
-    from fcconan.publishing.rows import is_release, stage_rows
-
-    if not is_release(source):
-        return stack.enter_context(stage_rows(source, load_known_texts(), options))
-    if options.about or options.title or options.drop_columns:
-        raise InputError(
-            f"{source} is a dataset folder, which has its card and columns: leave --about, --title and --drop-column "
-            "out"
-        )
-    contents = read_contents(source)
-    if contents.manifest["labels_only"]:
-        return contents, load_known_texts()
-    if options.labels_only:
-        raise InputError(f"{source} was built with its texts: publish the output of `{contents.labels_only_command}`")
-    return contents, None
 
 
 def _with_published_card(

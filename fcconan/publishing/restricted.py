@@ -17,7 +17,6 @@ from fcconan.publishing.forms import (
     check_document,
     find_column_problem,
     iterate_strings,
-    join_signature_values,
     list_free_strings,
 )
 from fcconan.publishing.known_texts import KnownTexts
@@ -25,7 +24,7 @@ from fcconan.publishing.known_texts import KnownTexts
 _MANIFEST_KEYS = frozenset(
     """
     format name title kind synthetic labels_only redistributable tier_rule package normalisation fingerprint versions
-    aliases counts facts statistics restricted_columns sources excluded left_out notes files about signatures
+    aliases counts facts statistics restricted_columns sources excluded left_out notes files
     """.split()
 )
 
@@ -45,12 +44,12 @@ def find_restricted_columns(contents: Contents, known: KnownTexts | None = None)
             texts.
     """
     found: dict[tuple[str, str], str] = {}  # config and column -> reason
-    names = [join_signature_values(signature) for signature in contents.manifest.get("signatures", ())]
+    names: list[str] = []
     changed: list[str] = []
     for path in contents.tables:
         table = read_table(contents.path(path))
         config = path.split("/")[0]
-        where = path if contents.is_rows else str(contents.path(path))
+        where = str(contents.path(path))
         check_column_names(where, config, table.column_names, known)
         names += [name for name in table.column_names if find_column(config, name) is None]
         declared = {*contents.manifest.get("restricted_columns", {}).get(config, ()), *TEXT_COLUMNS}
@@ -63,7 +62,12 @@ def find_restricted_columns(contents: Contents, known: KnownTexts | None = None)
         if not _has_only_rows(table, contents.path(path)):
             changed.append(where)
     if contents.manifest["labels_only"] and found:
-        raise _make_text_error(contents, found)
+        config, name = min(found)
+        columns = format_columns(group_values(sorted(found)))
+        raise InputError(
+            f"{contents.folder} is labels-only, but contains text ({columns}); {config}: {name}, "
+            f"{found[config, name]}: build the folder again"
+        )
     if changed:
         raise InputError(
             f"{changed[0]} differs from the file that this version of fcconan with pyarrow {pa.__version__} writes for "
@@ -71,27 +75,10 @@ def find_restricted_columns(contents: Contents, known: KnownTexts | None = None)
         )
     if known is not None and known.quoted_in("\n".join(names)):
         raise InputError(
-            f"the joined names in {contents.title} quote a text of a source dataset: leave out the column that "
+            f"the joined names in {contents.name} quote a text of a source dataset: leave out the column that "
             "contains it"
         )
-    if not is_redistributable(contents.manifest):
-        return group_values(sorted(found))
-    # Only the text columns have been compared with the dataset.
-    others = {column: reason for column, reason in found.items() if contents.is_rows and reason != TEXT_COLUMN_REASON}
-    if others:
-        raise _make_text_error(contents, others)
-    return {}
-
-
-def _make_text_error(contents: Contents, found: dict[tuple[str, str], str]) -> InputError:
-    config, name = min(found)
-    where, advice = (
-        (contents.title, f"leave it out with --drop-column {name}, or give it such values")
-        if contents.is_rows
-        else (f"{contents.folder} is labels-only, but", "build the folder again")
-    )
-    columns = format_columns(group_values(sorted(found)))
-    return InputError(f"{where} contains text ({columns}); {config}: {name}, {found[config, name]}: {advice}")
+    return {} if is_redistributable(contents.manifest) else group_values(sorted(found))
 
 
 def is_redistributable(manifest: dict[str, Any]) -> bool:
@@ -121,19 +108,16 @@ def check_no_text_in_card(contents: Contents, columns: dict[str, list[str]], kno
         InputError: Card or manifest quotes a text.
     """
     own = KnownTexts(tuple(Texts(texts) for texts in _read_restricted_texts(contents, columns)))
-    advice = "remove the quotation from the card in the recipe and build again"
-    if contents.is_rows:
-        advice = "give another --title, or leave columns out with --drop-column"
     unknown = contents.manifest.keys() - _MANIFEST_KEYS
     if known is not None and unknown:
         raise InputError(f"{contents.folder / MANIFEST} has {len(unknown)} unknown keys: build the folder again")
     for name in (CARD, MANIFEST):
-        where = f"the {name} of {contents.title}" if contents.is_rows else str(contents.folder / name)
+        where = str(contents.folder / name)
         public = contents.path(name).read_text(encoding="utf-8")
-        check_document(where, public, (), own, advice)
+        check_document(where, public, (), own)
         if known is not None:
             strings = iterate_strings(json.loads(public)) if name == MANIFEST else ()
-            check_document(where, public, strings, known, advice)
+            check_document(where, public, strings, known)
 
 
 def _read_restricted_texts(contents: Contents, columns: dict[str, list[str]]) -> Iterator[Iterable[str]]:

@@ -62,7 +62,7 @@ def execute_plan(hub: Hub, plan: Plan, options: PublishingOptions) -> ExecutedCh
         hub.upload(additions)
         if must_be_closed:  # verified again after a long upload, because committed files are visible
             _check_repository(hub, plan, options)
-        commit = hub.commit([*additions, *removals], f"Publish {plan.contents.title} {plan.tag}", head)
+        commit = hub.commit([*additions, *removals], f"Publish {plan.contents.name} {plan.tag}", head)
         there = hub.files_at(commit)
         missing = [
             path

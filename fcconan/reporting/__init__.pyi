@@ -3,7 +3,6 @@ from .benchmark_names import (
 )
 from .benchmark_reports import (
     check_report as check_report,
-    trec_files as trec_files,
     write_report as write_report,
 )
 from .benchmark_tables import (
@@ -18,9 +17,6 @@ from .campaigns import (
 from .correlations import (
     correlation_tables as correlation_tables,
     difference_tables as difference_tables,
-)
-from .dataset_pages import (
-    dataset_page as dataset_page,
 )
 from .html_tables import (
     table_html as table_html,
@@ -37,10 +33,7 @@ from .prediction_powered import (
     powered_tables as powered_tables,
 )
 from .reproduced_values import (
-    reproduction_page as reproduction_page,
-)
-from .retrieval import (
-    drill_down as drill_down,
+    reproduction_tables as reproduction_tables,
 )
 from .scores import (
     agreement_notes as agreement_notes,
@@ -51,17 +44,6 @@ from .scores import (
     leaderboard_tables as leaderboard_tables,
     tournament_page as tournament_page,
     tournament_tables as tournament_tables,
-)
-from .site.inputs import (
-    find_inputs as find_inputs,
-)
-from .site.pages import (
-    bench_page as bench_page,
-    make_pages as make_pages,
-)
-from .site.write import (
-    check_site as check_site,
-    write_site as write_site,
 )
 from .tables import (
     DisplayTable as DisplayTable,
@@ -74,6 +56,5 @@ from .tables import (
     number_columns as number_columns,
 )
 from .text_metrics import (
-    metrics_page as metrics_page,
     metrics_tables as metrics_tables,
 )

@@ -18,8 +18,7 @@ def write_report(
 ) -> list[Path]:
     """Writes the page, tables as Markdown, LaTeX, CSV and JSON, plots as SVG, and TREC runs and qrels.
 
-    An earlier report is replaced in one step. The same input gives the same bytes. `fcconan report` includes the
-    folder as a page.
+    An earlier report is replaced in one step. The same input gives the same bytes.
 
     Args:
         folder: The folder.
@@ -41,7 +40,7 @@ def write_report(
     plots = figures(result)
     data = drill_down(result, details, texts=texts)
     files = {
-        PAGE: render(retrieval_page(result, data, plots, texts=texts)),
+        PAGE: render(retrieval_page(result, data, plots)),
         **make_csv_tables(result),
         RESULT: as_json(result),
         DETAILS: as_json(data),

@@ -30,7 +30,6 @@ from fcconan.reporting.tables import (
 from fcconan.retrieval import MESSAGE_AUC, interval_ends, leaderboard_rows, primary_chance_level, ranked_systems
 from fcconan.scoring import EXPLORATORY, PRIMARY
 
-SIGNIFICANT = 0.05
 DIGITS = 4
 
 

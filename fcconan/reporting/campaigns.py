@@ -57,7 +57,6 @@ def main_quality_tables(result: Row, *, units: int | None = None) -> list[Displa
 def quality_page(result: Row) -> Page:
     """Returns the agreement of the raters of a campaign as a page, with all units on which they disagree."""
     return Page(
-        "raters",
         "Agreement of raters",
         "Agreement of the raters, gold questions and time.",
         [Section("Agreement", result["notes"], quality_tables(result))],

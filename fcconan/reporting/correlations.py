@@ -18,7 +18,6 @@ from fcconan.reporting.tables import (
     p_text,
     reasoned,
     value_text,
-    with_interval,
 )
 from fcconan.scoring import PRIMARY
 
@@ -102,8 +101,8 @@ def _difference(row: Row) -> str:
     return reasoned(row["difference"], row["reason"])
 
 
-# Coefficients of one kind share a table: accuracies know no constant groups, partial ones need larger groups.
-KINDS = ("", "pairwise_accuracy", "_given_length")
+# Coefficients of one kind share a table: accuracies know no constant groups.
+KINDS = ("", "pairwise_accuracy")
 COUNTS = {
     "rows": "n",
     "groups": "n_groups",
@@ -130,8 +129,6 @@ def correlation_tables(result: Mapping[str, Any], *, details: bool = True) -> li
             tables += [_correlations(aspect, level, own) for own in kinds if own]
     if ndcg := result.get("ndcg"):
         tables += [_ndcg(protocol, ndcg) for protocol in dict.fromkeys(row["protocol"] for row in ndcg)]
-    if errors := result.get("errors"):
-        tables.append(_errors(errors))
     if tests := result.get("tests"):
         tables.append(_tests(tests, result.get("families", ())))
     if samples := result.get("stability"):
@@ -193,27 +190,8 @@ def _ndcg(protocol: str, rows: Rows) -> DisplayTable:
     return make_table(f"Order of the replies to an item, protocol {protocol}", own, columns)
 
 
-def _errors(rows: Rows) -> DisplayTable:
-    def with_ends(name: str) -> Callable[[Row], str]:
-        return lambda row: with_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
-
-    columns: Columns = {
-        "metric": "metric",
-        "aspect": "aspect",
-        "system": lambda row: row["system"] or "all",
-        "mean absolute error": with_ends("mean_absolute_error"),
-        "chance": "chance",
-        "one person": "ceiling",
-        "bias": with_ends("bias"),
-        "rows": "n",
-        "missing": "n_missing",
-    }
-    return make_table("Errors against people", rows, columns)
-
-
 def _tests(rows: Rows, families: Rows) -> DisplayTable:
-    how = "Williams' test" if rows[0]["test"] == "williams" else "random swaps"
-    title = f"Differences between metrics, by {how}"
+    title = "Differences between metrics, by random swaps"
     if families:
         most = max(families, key=lambda family: int(family["n_tests"]))
         several = f"{len(families)} families, one by aspect, level and coefficient, the largest: "

@@ -65,10 +65,10 @@ def markup(template: str, **values: Any) -> "Markup":
 
 
 def macro(name: str, *values: Any) -> "Markup":
-    """Renders a macro of `site/parts.html.jinja`."""
+    """Renders a macro of `parts.html.jinja`."""
     from markupsafe import Markup
 
-    return Markup(getattr(environment().get_template("site/parts.html.jinja").module, name)(*values))
+    return Markup(getattr(environment().get_template("parts.html.jinja").module, name)(*values))
 
 
 def asset(name: str) -> str:

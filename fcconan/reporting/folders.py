@@ -42,21 +42,10 @@ def safe_names(names: Iterable[str], folder: str, suffix: str) -> dict[str, str]
     files = {}
     for name in names:
         safe = "".join(letter if letter.isalnum() or letter in "-_.+" else "_" for letter in name[:LONGEST])
-        files[name] = f"{folder}/{free_name(safe, taken)}{suffix}"
+        free, count = safe, 1
+        while free.lower() in taken:
+            count += 1
+            free = f"{safe}-{count}"
+        taken.add(free.lower())
+        files[name] = f"{folder}/{free}{suffix}"
     return files
-
-
-def free_name(wanted: str, taken: set[str], pattern: str = "{}-{}") -> str:
-    """Returns a name that is not taken, and takes it; case is ignored.
-
-    Args:
-        wanted: The name.
-        taken: The taken names in lower case, to which it is added.
-        pattern: Makes another name of it and of a number from 2.
-    """
-    name, count = wanted, 1
-    while name.lower() in taken:
-        count += 1
-        name = pattern.format(wanted, count)
-    taken.add(name.lower())
-    return name

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fcconan.building import group_values
 from fcconan.reporting.benchmark_names import metric_title
-from fcconan.reporting.benchmark_tables import SIGNIFICANT
 from fcconan.reporting.elements import markup
 from fcconan.reporting.tables import MISSING, Row, Rows, format_number, p_text, value_text
 from fcconan.retrieval import ranked_systems
-from fcconan.scoring import PRIMARY
+from fcconan.scoring import LEVEL, PRIMARY
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -215,7 +214,7 @@ def difference_map(result: Row) -> HeatMap | None:
         if row is None or row["difference"] is None:
             return EMPTY
         apart, p = row["difference"] if row["a"] == a else -row["difference"], row["p_corrected"]
-        mark = "*" if p is not None and p < SIGNIFICANT else ""
+        mark = "*" if p is not None and p < LEVEL else ""
         about = f"{a} minus {b}: {apart:+.4f}, p {p_text(p)} (corrected)"
         return HeatCell(f"{apart:+.3f}{mark}", about, ground(apart, -limit, limit))
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fcconan.data import is_writable, write_whole
 from fcconan.errors import InputError
@@ -50,60 +50,35 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A page, alone or in a site.
+    """A page.
 
     Attributes:
-        name: The stem of its file in a site, such as `retrieval`; the site makes it unique.
         title: Its heading; plain text.
         lead: A sentence below the heading; plain text.
         sections: Its parts.
         body: Elements that replace the sections.
         parts: Id and title of every part of the body that the head of the page links to.
-        label: The text of links to it; default: the title.
         data: JSON in the element `data`, which its scripts read.
         scripts: Names of files in `fcconan/reporting` that run after those of all pages.
-        headline: The table that the overview of a site shows of it.
-        leader: Index of the leader in the headline: the first row that is not a reference.
         notice: A content notice below the heading.
-        tables: Tables that can be downloaded as CSV; default: all of its sections without texts.
         signatures: Signatures of its results, at its foot.
-        finding: The leader, its lead, and whether that is significant; plain text.
-        plot: The plot that the page, and the overview of a site, begin with.
-        date: The day of its results; default: today.
-        files: Further downloads: name, content.
+        plot: The plot that the page begins with.
     """
 
-    name: str
     title: str
     lead: str = ""
     sections: Sequence[Section] = ()
     body: "Markup | None" = None
     parts: Sequence[tuple[str, str]] = ()
-    label: str = ""
     data: Mapping[str, Any] = field(default_factory=dict)
     scripts: Sequence[str] = ()
-    headline: DisplayTable | None = None
-    leader: int = 0
     notice: str | None = None
-    tables: Sequence[DisplayTable] | None = None
     signatures: Sequence[str] = ()
-    finding: str = ""
     plot: "Markup | None" = None
-    date: str = ""
-    files: Mapping[str, str] = field(default_factory=dict)
-
-    def own_tables(self) -> list[DisplayTable]:
-        """Returns the tables that can be downloaded."""
-        if self.tables is not None:
-            return list(self.tables)
-        return [table for section in self.sections for table in section.own_tables()]
 
 
-def day_of(moment: float | None = None) -> str:
-    """Returns a day as pages show it; with `SOURCE_DATE_EPOCH` in the environment always that one.
-
-    Args:
-        moment: Seconds since 1970; default: now.
+def today() -> str:
+    """Returns the day as pages show it; with `SOURCE_DATE_EPOCH` in the environment always that one.
 
     Raises:
         InputError: `SOURCE_DATE_EPOCH` is not a whole number.
@@ -111,42 +86,23 @@ def day_of(moment: float | None = None) -> str:
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     if fixed and not fixed.isdecimal():
         raise InputError(f"SOURCE_DATE_EPOCH is {fixed!r}: give a whole number of seconds since 1970")
-    moment = float(fixed) if fixed else time.time() if moment is None else moment
-    return datetime.fromtimestamp(moment, tz=UTC).date().isoformat()
+    return datetime.fromtimestamp(float(fixed) if fixed else time.time(), tz=UTC).date().isoformat()
 
 
-class Link(NamedTuple):
-    """A page or another file of the same site."""
-
-    address: str
-    label: str
-    current: bool = False
-
-
-def render(page: Page, links: Sequence[Link] = (), *, site: str = "", downloads: Sequence[Link] = ()) -> str:
-    """Renders a page. It has no address to load from, and its policy forbids it to load anything.
-
-    Args:
-        page: The page.
-        links: All pages of its site; none without a site.
-        site: The title of the site.
-        downloads: Files of the site with its results.
-    """
+def render(page: Page) -> str:
+    """Renders a page. It has no address to load from, and its policy forbids it to load anything."""
     from markupsafe import Markup
 
-    script = asset("site/common.js") + table_script() + "".join(map(asset, ("heat.js", *page.scripts)))
+    script = asset("page.js") + table_script() + "".join(map(asset, ("heat.js", *page.scripts)))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = page.parts or [(f"part-{place}", section.title) for place, section in enumerate(page.sections, 1)]
     return markup(
-        "site/layout.html.jinja",
+        "page.html.jinja",
         page=page,
         body=markup("sections.html.jinja", sections=page.sections) if page.body is None else page.body,
         parts=parts,
-        date=page.date or day_of(),
-        links=links,
-        site=site,
-        downloads=downloads,
-        style=Markup(asset("site/site.css") + asset("heat.css")),
+        date=today(),
+        style=Markup(asset("page.css") + asset("heat.css")),
         data=Markup(script_json(page.data)) if page.data else None,
         script=Markup(script),
         policy=f"sha256-{digest}",  # no other script runs, even from a name or a text
@@ -168,7 +124,7 @@ def check_page(path: Path) -> None:
 
 
 def write_page(path: Path, page: Page) -> None:
-    """Writes a page without a site.
+    """Writes a page.
 
     Raises:
         InputError: It cannot be written.
@@ -190,10 +146,7 @@ def texts_notice(dataset: Mapping[str, Any]) -> str | None:
         return None
     said = "This page contains hate speech and replies to it, hidden until you show them."
     if not dataset.get("redistributable"):
-        said += (
-            " The texts may not be redistributed: do not publish this page. fcconan report --no-texts writes a page "
-            "with ids only."
-        )
+        said += " The texts may not be redistributed: do not publish this page. --no-texts writes a page with ids only."
     return said
 
 

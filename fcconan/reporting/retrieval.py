@@ -14,7 +14,6 @@ from fcconan.reporting.benchmark_names import (
 )
 from fcconan.reporting.benchmark_tables import all_tables, partition_table, summary_table
 from fcconan.reporting.elements import markup
-from fcconan.reporting.findings import retrieval_finding
 from fcconan.reporting.forest_plots import Dot, ForestPlot, forest_plot, hollow_note, scale_of
 from fcconan.reporting.heat_maps import difference_map, heat_maps
 from fcconan.reporting.html_tables import View
@@ -43,14 +42,13 @@ SHOWN = ("configuration", "resolved", "diagnostics", "failures")
 Results = Mapping[str, Any]
 
 
-def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots, *, texts: bool = True) -> Page:
+def retrieval_page(result: Results, data: Mapping[str, Any], plots: Plots) -> Page:
     """Returns the page of a benchmark.
 
     Args:
         result: The benchmark's result.
-        data: Return value of `drill_down`; None omits the rankings of each HS.
+        data: Return value of `drill_down`.
         plots: Name to title and SVG.
-        texts: Whether the page holds the texts of HS and CNs.
     """
     from markupsafe import Markup
 
@@ -65,10 +63,7 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
     parts = [("leaderboard", "Leaderboard"), ("plots", "Plots"), ("tables", "Tables")]
     if notes or labels:
         parts.insert(1, ("labels", "Labels and messages"))
-    if data is not None:
-        parts.append(("queries", "Where systems differ"))
-        data = data if texts else without_texts(data)
-    has_texts = data is not None and any(data["queries"].values())
+    has_texts = any(data["queries"].values())
     differences, published = difference_map(result), published_retrieval(result)
     body = markup(
         "retrieval.html.jinja",
@@ -93,34 +88,21 @@ def retrieval_page(result: Results, data: Mapping[str, Any] | None, plots: Plots
         ],
         settings_text=_pretty(dict(settings)),
         k=settings["k"],
-        drill_down=data is not None,
         gate=texts_gate(result["dataset"]) if has_texts else "",
     )
     counts = f"{dataset['n_queries']} HS, {dataset['n_corpus']} CNs"
     population = f" ({settings['population']})" if settings.get("population") else ""
     return Page(
-        name="retrieval",
         title=f"Retrieval: {dataset['title']}",
-        label=f"Retrieval: {dataset['name']}, {result['protocol']}",
         lead=f"Counter-narrative retrieval, protocol {result['protocol']}: {counts}{population}.",
         body=body,
-        parts=[*parts, ("systems", "Systems")],
-        data={} if data is None else _packed(data),
+        parts=[*parts, ("queries", "Where systems differ"), ("systems", "Systems")],
+        data=_packed(data),
         scripts=["retrieval.js"],
-        finding=retrieval_finding(result),
         plot=_averages(result, published),
-        headline=standings[0].first_columns(3 if "interval" in standings[0].columns[2] else 2),
-        leader=_leader(result),
         notice=texts_notice(result["dataset"]) if has_texts else None,
-        tables=[*standings, *labels, *others],
         signatures=[result["signature"]],
     )
-
-
-def _leader(result: Results) -> int:
-    """Returns the index of the first system that reads the message; 0 if none does."""
-    places = [place for place, name in enumerate(ranked_systems(result)) if not is_reference(result, name)]
-    return places[0] if places else 0
 
 
 def _label_tables(result: Results) -> list[DisplayTable]:
@@ -164,12 +146,7 @@ def drill_down(result: Results, details: Mapping[str, Any], *, texts: bool = Tru
         "seeded": [name for name in systems if result["systems"][name].get("spread")],
         "failures": {name: dict(result["systems"][name].get("failures") or {}) for name in systems},
     }
-    return found if texts else without_texts(found)
-
-
-def without_texts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the data of `drill_down` with ids only."""
-    return {**data, "queries": dict.fromkeys(data["queries"], ""), "corpus": {}}
+    return found if texts else {**found, "queries": dict.fromkeys(details["queries"], ""), "corpus": {}}
 
 
 def _packed(data: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fcconan.building import group_values
 from fcconan.data import count_noun
 from fcconan.reporting.correlations import correlation_tables, difference_tables, judging_raters, same_or_all
-from fcconan.reporting.findings import correlation_finding, ratings_finding, tournament_finding
 from fcconan.reporting.forest_plots import Dot, forest_plot
 from fcconan.reporting.heat_maps import agreement_maps, correlation_maps, heat_maps, win_map
 from fcconan.reporting.html_tables import View
@@ -27,9 +26,7 @@ from fcconan.reporting.tables import (
     DisplayTable,
     Row,
     Rows,
-    format_number,
     make_table,
-    reasoned,
     value_text,
     with_interval,
 )
@@ -39,7 +36,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
-STRENGTH: Columns = {"Bradley-Terry": lambda row: with_interval(row["bradley_terry"], row["low"], row["high"], 2)}
 
 
 def tournament_tables(result: Row, *, every: bool = False, details: bool = True) -> list[DisplayTable]:
@@ -54,7 +50,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
         "system": "name",
         "points": lambda row: f"{row['points']:g}",
         "share %": lambda row: with_interval(row["share"], row["share_low"], row["share_high"], 2),
-        **STRENGTH,
+        "Bradley-Terry": lambda row: with_interval(row["bradley_terry"], row["low"], row["high"], 2),
         "wins": "wins",
         "losses": "losses",
         "ties": "ties",
@@ -65,19 +61,6 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
     ]
     if details:
         tables.append(_win_table(result))
-    if controlled := result.get("length_controlled"):
-        weight: Columns = {
-            "weight": lambda row: reasoned(row["weight"], row["reason"], 2),
-            "low": lambda row: format_number(row.get("weight_low"), 2),
-            "high": lambda row: format_number(row.get("weight_high"), 2),
-            f"scale in {controlled['unit']}": lambda row: format_number(row.get("scale"), 2),
-            "comparisons": "n",
-            "without lengths": "n_without_length",
-        }
-        tables.append(make_table("Effect of reply length on the log odds", [controlled], weight))
-        if controlled["systems"]:
-            columns: Columns = {"system": "name", **STRENGTH}
-            tables.append(make_table("At equal length of replies", controlled["systems"], columns))
     if details and (agreed := result.get("disagreement")) and agreed["n"]:
         columns = {"pairs of replies": "n", "unanimous": "unanimous", "majority": "majority"}
         columns |= {"unresolved": "unresolved", "of these three-way": "three_way"}
@@ -232,7 +215,7 @@ def correlation_section(result: Row) -> Section:
         "Chance is the expected value of random ratings. One person is the value of one annotator against the mean of "
         "the others: a judge above it agrees with the mean better than a person does.",
         "Intervals are bootstrap intervals over items. A group with constant ratings has no coefficient and is counted "
-        "as constant. Rows in a group of fewer than two (given length: four) are counted as too few. Counts that "
+        "as constant. Rows in a group of fewer than two are counted as too few. Counts that "
         "differ are in the order of the coefficients.",
     ]
     if result["rows"]:
@@ -273,14 +256,10 @@ def tournament_page(result: Row) -> Page:
     verdicts, items = count_noun(result["n_verdicts"], "verdict"), count_noun(result["n_items"], "item")
     section = tournament_section(result)
     return Page(
-        "tournament",
         "Tournament",
         f"{count_noun(len(result['systems']), 'system')}, {verdicts} on {items}.",
         [beside_published(section, published_tournament(result), "share %")],
         signatures=_signatures(result),
-        headline=section.own_tables()[0],
-        tables=section.own_tables(),
-        finding=tournament_finding(result),
         plot=strengths_plot(result),
     )
 
@@ -297,14 +276,10 @@ def correlation_page(result: Row) -> Page:
     published = None if first is None else published_correlations(result, first)
     named = [Dot(row[0], None if row[1] == MISSING else float(row[1])) for row in board if not row[0].startswith("(")]
     return Page(
-        "judges",
         "Correlation with people",
         "Agreement of models and metrics with people's ratings.",
         [beside_published(section, published, "mean")],
         signatures=_signatures(result),
-        headline=next(iter(section.own_tables()), None),
-        tables=section.own_tables(),
-        finding=correlation_finding(result, board),
         plot=forest_plot("Mean correlation with people, over aspects", with_published_dots(named, published, "mean")),
     )
 
@@ -319,12 +294,10 @@ def agreement_page(result: Row) -> Page:
     own = [row for row in rows if row["level"] == "overall" and row["coefficient"] == rows[0]["coefficient"]]
     dots = [Dot(row["aspect"] or "all", row["value"], row["low"], row["high"]) for row in own]
     return Page(
-        "agreement",
         "Agreement",
         "Agreement of the raters.",
         [agreement_section(result)],
         signatures=list(dict.fromkeys(result["signature"].values())),
-        headline=next(iter(agreement_tables(rows, pairs=False)), None),
         plot=forest_plot(f"Agreement of all raters: {rows[0]['coefficient']}", dots) if dots else None,
     )
 
@@ -337,13 +310,10 @@ def leaderboard_page(result: Row) -> Page:
     """
     section, column = leaderboard_section(result), first_column(result["rows"])
     return Page(
-        "leaderboard",
         "Ratings of systems",
         "Mean ratings of systems, by people, judges and metrics.",
         [section],
         signatures=_signatures(result),
-        headline=next(iter(section.own_tables()), None),
-        finding=ratings_finding(result, column),
         plot=ratings_plot(column),
     )
 

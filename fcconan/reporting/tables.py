@@ -42,10 +42,6 @@ class DisplayTable(NamedTuple):
     columns: list[str]
     rows: list[list[str]]
 
-    def first_columns(self, number: int) -> "DisplayTable":
-        """Returns the table with its first columns only."""
-        return self._replace(columns=self.columns[:number], rows=[row[:number] for row in self.rows])
-
     def without(self, names: Iterable[str]) -> "DisplayTable":
         """Returns the table without some of its columns."""
         places = [place for place, name in enumerate(self.columns) if name not in set(names)]

@@ -1,6 +1,5 @@
-"""Text metrics of replies as tables and as a page."""
+"""Text metrics of replies as tables."""
 
-from fcconan.reporting.page import Page, Section
 from fcconan.reporting.tables import MISSING, DisplayTable, Row, Rows, format_number, make_table
 
 
@@ -44,20 +43,3 @@ def metrics_tables(result: Row, *, details: bool = True) -> list[DisplayTable]:
     columns = ("metric", "system", "reason", "texts")
     further_table = make_table("Texts without a value, and texts cut", counts, columns)
     return [values, further_table] if details and counts else [values]
-
-
-def metrics_page(result: Row) -> Page:
-    """Returns the metrics of replies as a page.
-
-    Args:
-        result: Result of `fcconan metrics`.
-    """
-    table = metrics_table(result["rows"])
-    return Page(
-        "metrics",
-        "Metrics of replies",
-        f"Computed on {result['data']}.",
-        [Section("Metrics of replies", result["notes"], [table])],
-        signatures=list(dict.fromkeys(row["signature"] for row in result["rows"] if row.get("signature"))),
-        headline=table,
-    )

@@ -1,8 +1,7 @@
 """The reproduction table: every printed value of a paper with its recomputed value, status and note."""
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper, parse_printed
-from fcconan.reproduction.values import STATUSES, Recompute, RecomputedValue, Status, status_of
+from fcconan.reproduction.values import Recompute, RecomputedValue, Status, status_of
 
 FROM_PRINT = "from printed values"
 BY_CHANCE = "close to the printed value by chance"
@@ -81,23 +80,6 @@ def _compare(where: tuple[str, str, str, str, str], value: RecomputedValue, rema
     source = ": ".join(filter(None, [FROM_PRINT if value.from_print else "", value.note]))
     notes = [source, *remarks, BY_CHANCE if by_chance else ""]
     return Cell(*where, number, "differs" if by_chance else status, "; ".join(filter(None, notes)))
-
-
-def count_statuses(cells: list[Cell]) -> Iterator[tuple[str, str, dict[Status, int]]]:
-    """Yields paper, table, and the number of values of the table by status."""
-    tables: dict[tuple[str, str], dict[Status, int]] = {}
-    for cell in cells:
-        row = tables.setdefault((cell.paper, cell.table), dict.fromkeys(STATUSES, 0))
-        row[cell.status] += 1
-    for (paper, table), found in tables.items():
-        yield paper, table, found
-
-
-def count_from_print(cells: Sequence[Cell]) -> Counter[tuple[str, str]]:
-    """Counts the exact values that follow from printed values, by paper and table."""
-    return Counter(
-        (cell.paper, cell.table) for cell in cells if cell.status == "exact" and cell.note.startswith(FROM_PRINT)
-    )
 
 
 def reproduction_signature(papers: Sequence[str], fingerprints: Mapping[str, str]) -> str:

@@ -90,13 +90,6 @@ class PaperTable(_Strict):
         return [each.note for each in self.remarks if each.applies_to(row, column)]
 
 
-class Illustration(_Strict):
-    """A table, plot or drawing without values to recompute."""
-
-    id: str
-    about: str
-
-
 class Paper(_Strict):
     """A paper with its printed values.
 
@@ -110,7 +103,6 @@ class Paper(_Strict):
         sources: Further upstream files that the values need, pinned as in a recipe.
         names: Names of rows in other places, such as upstream files, by place and row.
         tables: Tables with the printed values.
-        without_figures: Tables, plots and drawings without values to recompute.
     """
 
     paper: str
@@ -122,7 +114,6 @@ class Paper(_Strict):
     sources: dict[str, Source] = {}
     names: dict[str, dict[str, str]] = {}
     tables: tuple[PaperTable, ...]
-    without_figures: tuple[Illustration, ...] = ()
 
     def cells(self) -> Iterator[tuple[PaperTable, str, str, str]]:
         """Yields table, row, column and printed value of each cell that is not empty, in the order of the paper."""

@@ -33,7 +33,6 @@ from .correlation.levels import (
     UNKNOWN as UNKNOWN,
 )
 from .correlation.metric_tests import (
-    metric_families as metric_families,
     permutation_families as permutation_families,
     permutation_signature as permutation_signature,
     permutation_tests as permutation_tests,
@@ -44,22 +43,8 @@ from .correlation.ndcg import (
     ranking_scores as ranking_scores,
     ranking_signature as ranking_signature,
 )
-from .correlation.partial import (
-    partial_correlations as partial_correlations,
-)
-from .correlation.rating_errors import (
-    rating_errors as rating_errors,
-)
 from .correlation.stability import (
     stability as stability,
-)
-from .correlation.williams import (
-    HOLM as HOLM,
-    WILLIAMS as WILLIAMS,
-    WILLIAMS_COEFFICIENTS as WILLIAMS_COEFFICIENTS,
-    WILLIAMS_LEVELS as WILLIAMS_LEVELS,
-    williams_signature as williams_signature,
-    williams_tests as williams_tests,
 )
 from .few_labels import (
     powered_notes as powered_notes,

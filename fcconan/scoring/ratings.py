@@ -118,8 +118,6 @@ class Ratings:
         replies: Ids of the rated replies, in the order of the ratings.
         items: Item of each reply; the reply's id if the item is unknown.
         systems: System of each reply; `unknown` if it is unknown.
-        lengths: Number of words of each reply, shape (replies,); nan for a reply without a text, None if no reply has
-            a text.
         knows_items: Whether the items of all replies are known.
         knows_systems: Whether the systems of all replies are known.
         missing: (rater, aspect) -> reason -> number of ratings without a value; the reason is `no_value` if the row
@@ -158,7 +156,7 @@ class Ratings:
             series.check()
         if replies is not None:
             metadata.complete(ReplyMetadata(replies), partial=partial)
-        self.replies, self.lengths = [*metadata.facts], metadata.lengths()
+        self.replies = [*metadata.facts]
         self.knows_items, self.knows_systems = metadata.know("item_id"), metadata.know("system")
         self.items = [own.get("item_id", reply) for reply, own in metadata.facts.items()]
         self.systems = [own.get("system", "unknown") for own in metadata.facts.values()]
@@ -318,7 +316,6 @@ class Ratings:
             human_values=np.stack([means(values, axis=0) for _, values in given]),
             items=self.items,
             systems=self.systems,
-            lengths=self.lengths,
             annotators=self._by_annotator(given),
             about=tuple(series.aspect if series.aspect in chosen else None for series in others),
         )
@@ -344,27 +341,6 @@ class Ratings:
                 for reason, n in reasons.items()
             ]
         return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
-
-    def on_one_scale(self, table: ScoreTable, people: Sequence[str] | None = None) -> ScoreTable:
-        """Returns a table of the metrics that are on people's scale.
-
-        Args:
-            table: Result of `table`.
-            people: See `table`.
-
-        Raises:
-            InputError: No metric is on people's scale.
-        """
-        who = self.raters((HUMAN,)) if people is None else people
-        scales = {aspect: self.scale(aspect, who) for aspect in table.aspects}
-        same = [
-            place
-            for place, (name, aspect) in enumerate(zip(table.metrics, table.aspect_of, strict=True))
-            if aspect is not None and scales[aspect] is not None and self.scale(aspect, [name]) == scales[aspect]
-        ]
-        if not same:
-            raise InputError("no judge is on people's scale (low, high), which errors need: leave --error-metrics out")
-        return table.select(same)
 
     def _by_annotator(self, given: Sequence[tuple[list[str], Floats]]) -> Floats | None:
         """Returns the ratings of each person, shape (people, aspects, replies); None for fewer than two people."""

@@ -1,14 +1,12 @@
-"""Metadata of replies, merged from all their rows: item, system, HS message and text."""
+"""Metadata of replies, merged from all their rows: item, system and HS message."""
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from fcconan.data import RATER_KINDS, item_of_message, optional_id, required_id
 from fcconan.errors import InputError
-from fcconan.scoring.arrays import Floats, Row
+from fcconan.scoring.arrays import Row
 
-COLUMNS = ("item_id", "system", "hs_id", "text")
+COLUMNS = ("item_id", "system", "hs_id")
 
 
 def row_place(row: Row, kind: str, number: int) -> str:
@@ -45,7 +43,7 @@ class ReplyMetadata:
             other.
 
     Attributes:
-        facts: Reply id -> column -> value. Empty cells are left out, except empty texts.
+        facts: Reply id -> column -> value. Empty cells are left out.
         derived_items: Reply id -> item of the message and references, where a row has these and no item.
 
     Raises:
@@ -67,10 +65,8 @@ class ReplyMetadata:
         reply = required_id(row, "reply_id", place)
         own = self.facts.setdefault(reply, {})
         for column in COLUMNS:
-            if column in row:
-                value = row[column] if column == "text" else optional_id(row, column, place)
-                if isinstance(value, str):
-                    _merge(own, reply, column, value)
+            if (value := optional_id(row, column, place)) is not None:
+                _merge(own, reply, column, value)
         if "item_id" not in own and (item := item_of_message(row, place)):
             self.derived_items[reply] = item
         return reply
@@ -105,23 +101,11 @@ class ReplyMetadata:
         """Returns whether a column is known for every reply."""
         return all(column in own for own in self.facts.values())
 
-    def lengths(self) -> Floats | None:
-        """Returns the number of words of each reply, nan without a text; None if no reply has a text."""
-        texts = [own.get("text") for own in self.facts.values()]
-        if all(text is None for text in texts):
-            return None
-        return np.array([np.nan if text is None else float(len(text.split())) for text in texts])
-
 
 def _merge(own: dict[str, str], reply: str, column: str, value: str) -> None:
     before = own.setdefault(column, value)
     if before != value:
         raise InputError(
-            f"the reply {reply} has the {column} {_shorten(before)}, and in another row {_shorten(value)}: give "
+            f"the reply {reply} has the {column} {before!r}, and in another row {value!r}: give "
             "every reply an id of its own, and the replies that were rated"
         )
-
-
-def _shorten(value: str) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."

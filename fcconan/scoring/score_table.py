@@ -21,7 +21,6 @@ class ScoreTable:
         human_values: Mean ratings by people, shape (aspects, rows).
         items: Item of each reply (an HS with its reference); shape (rows,).
         systems: System of each reply; shape (rows,).
-        lengths: Length of each reply, for partial correlations; shape (rows,).
         annotators: Ratings of each person, for the human ceiling; shape (people, aspects, rows).
         about: Aspect that each row of `metric_values` rates, None for all aspects; by default None for all rows. A
             judge of several aspects has one name and a row for each aspect.
@@ -36,7 +35,6 @@ class ScoreTable:
     human_values: Floats
     items: Sequence[str | int]
     systems: Sequence[str | int]
-    lengths: Floats | None = None
     annotators: Floats | None = None
     about: tuple[str | None, ...] | None = None
 
@@ -45,7 +43,6 @@ class ScoreTable:
         shapes: dict[str, tuple[Floats | None, tuple[int, ...]]] = {
             "metric_values": (self.metric_values, (len(self.metrics), rows)),
             "human_values": (self.human_values, (len(self.aspects), rows)),
-            "lengths": (self.lengths, (rows,)),
         }
         if self.annotators is not None:
             shapes["annotators"] = (self.annotators, (len(self.annotators), len(self.aspects), rows))
@@ -106,23 +103,21 @@ class ScoreTable:
         """Position of each row's system in `system_names`; shape (rows,)."""
         return _positions(self.systems)
 
-    def select(self, metrics: Sequence[int], rows: Sequence[int] | None = None) -> "ScoreTable":
+    def select(self, metrics: Sequence[int], rows: Sequence[int]) -> "ScoreTable":
         """Returns some of the metrics and rows, by their positions.
 
         Args:
             metrics: Positions of the metrics.
-            rows: Positions of the rows; None for all.
+            rows: Positions of the rows.
         """
-        kept = range(len(self.items)) if rows is None else rows
         return replace(
             self,
             metrics=tuple(self.metrics[position] for position in metrics),
-            metric_values=self.metric_values[np.ix_(metrics, kept)],
-            human_values=self.human_values[:, kept],
-            items=[self.items[row] for row in kept],
-            systems=[self.systems[row] for row in kept],
-            lengths=None if self.lengths is None else self.lengths[kept],
-            annotators=None if self.annotators is None else self.annotators[..., kept],
+            metric_values=self.metric_values[np.ix_(metrics, rows)],
+            human_values=self.human_values[:, rows],
+            items=[self.items[row] for row in rows],
+            systems=[self.systems[row] for row in rows],
+            annotators=None if self.annotators is None else self.annotators[..., rows],
             about=tuple(self.aspect_of[position] for position in metrics),
         )
 

@@ -161,11 +161,6 @@ from .reproduction import (
     ReproduceResult as ReproduceResult,
     reproduce as reproduce,
 )
-from .result_pages import (
-    ReportOptions as ReportOptions,
-    ReportResult as ReportResult,
-    report as report,
-)
 from .results import (
     Result as Result,
     write_json as write_json,

@@ -113,15 +113,9 @@ class CorrelateOptions(WideRowSelection, Bootstrap):
         Literal["pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy", "pairwise_accuracy_calibrated"],
         ...,
     ] = option((), help="Coefficients of correlation; default: pearson, spearman and kendall_b.")
-    tests: Literal["reply", "item", "williams"] | None = option(
-        None, help="Test of differences between raters: permutation by reply or item, or Williams."
+    tests: Literal["reply", "item"] | None = option(
+        None, help="Permutation test of differences between raters, by reply or item."
     )
-    partial: Literal["length"] | None = option(
-        None,
-        help="Add partial correlations given this property of replies.",
-        rare=True,
-    )
-    error_metrics: bool = option(False, help="Add mean absolute error and bias by system.", rare=True)
     ranks: str | None = option(
         None,
         help="Compute NDCG against people's ranks in this aspect instead of correlations.",
@@ -161,7 +155,7 @@ def correlate(
     options: CorrelateOptions = CorrelateOptions(),
     *,
     replies: Annotated[
-        Source | None, replies_argument("Rated replies, which give items, systems and texts.", rare=True)
+        Source | None, replies_argument("Rated replies, which give items and systems.", rare=True)
     ] = None,
     **arguments: Any,
 ) -> "CorrelateResult | list[Correlation]":
@@ -195,7 +189,7 @@ def correlate(
         >>> correlate(rated, options).to_frame()[["metric", "aspect", "value"]].round(3).values.tolist()
         [['judge', 'tone', 0.8]]
     """
-    from fcconan.scoring import DEFAULT_COEFFICIENTS, correlate as correlate_table
+    from fcconan.scoring import CALIBRATED, DEFAULT_COEFFICIENTS, correlate as correlate_table
 
     if isinstance(ratings, ScoreTable):
         if replies is not None or options != CorrelateOptions():
@@ -205,15 +199,15 @@ def correlate(
         raise TypeError(f"{', '.join(arguments)}: give CorrelateOptions; only a ScoreTable takes keyword arguments")
     levels = list(dict.fromkeys(options.level))
     coefficients = tuple(dict.fromkeys(options.coefficient or DEFAULT_COEFFICIENTS))
-    if options.tests is not None:
-        _check_tests(options.tests, levels, coefficients)
+    if options.tests is not None and CALIBRATED in coefficients:
+        raise InputError(f"--tests compares no {CALIBRATED}, whose thresholds differ: choose another --coefficient")
     about = open_descriptions(replies, options)
     read = open_rows("ratings", ratings, options, people=options.human, replies=about)
     rated = rated_replies(read, about, cross_fitted=True)
     data = population(about, read)
     if options.ranks is None:
         return CorrelateResult(_correlations(read, rated, options, levels, coefficients, data))
-    others = ("aspect", "level", "coefficient", "partial", "error_metrics", "tests", "stability")
+    others = ("aspect", "level", "coefficient", "tests", "stability")
     options.refuse(*others, why="--ranks goes with --human and --rater only")
     result = score_rankings(
         rated, options.ranks, people=options.human or None, raters=options.rater, population=data, **options.bootstrap
@@ -235,8 +229,6 @@ def _correlations(
         LEVELS,
         correlate as correlate_table,
         correlation_signature,
-        partial_correlations,
-        rating_errors,
         stability,
     )
 
@@ -247,14 +239,8 @@ def _correlations(
     # A metric with several values is named `rater:aspect` in the table.
     judges = [name for name in others if any(each == name or each.startswith(f"{name}:") for each in table.metrics)]
     unshared = check_shared_replies(rated, humans, judges, table.aspects)
-    if options.partial and table.lengths is None:
-        raise InputError(
-            "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
-        )
     levels = levels or [each for each in LEVELS if is_known(each, rated)]
     rows = correlate_table(table, levels=levels, coefficients=coefficients, **options.bootstrap)
-    if options.partial:
-        rows += partial_correlations(table, levels=levels, coefficients=coefficients, **options.bootstrap)
     notes = [*notes_on_metadata(levels, rated), *unshared, *notes_on_pairs(rows), *notes_of_datasets(read, judges)]
     result: dict[str, Any] = {
         "signature": correlation_signature(table, population=data, **options.bootstrap),
@@ -262,9 +248,6 @@ def _correlations(
         "rows": [asdict(row) for row in rows],
         "missing": rated.missing_in(table, people),
     }
-    if options.error_metrics:
-        errors = rating_errors(rated.on_one_scale(table, people), **options.bootstrap)
-        result["errors"] = [asdict(row) for row in errors]
     if options.tests is not None:
         drawn = {"swaps": options.resamples or SWAPS, "seed": options.seed}
         tested, notes = _tests(options.tests, table, levels, coefficients, data, drawn)
@@ -277,55 +260,15 @@ def _correlations(
     return result
 
 
-def _check_tests(tests: str, levels: Sequence[str], coefficients: Sequence[str]) -> None:
-    """Checks before long work that there is something to test; no levels are all of them."""
-    from fcconan.scoring import CALIBRATED, WILLIAMS, WILLIAMS_COEFFICIENTS, WILLIAMS_LEVELS
-
-    if tests != WILLIAMS and CALIBRATED in coefficients:
-        raise InputError(f"--tests compares no {CALIBRATED}, whose thresholds differ: choose another --coefficient")
-    for name, given, allowed in (
-        ("--level", levels, WILLIAMS_LEVELS),
-        ("--coefficient", coefficients, WILLIAMS_COEFFICIENTS),
-    ):
-        if tests == WILLIAMS and given and not set(given) & set(allowed):
-            raise InputError(
-                f"--tests {WILLIAMS} is for {' and '.join(allowed)}, found {', '.join(given)}: add one with {name}"
-            )
-
-
 def _tests(
     tests: str, table: ScoreTable, levels: Sequence[str], coefficients: Sequence[str], data: str, drawn: dict[str, int]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Compares models and metrics, and returns the part of the result about this, and notes.
+    """Compares models and metrics, and returns the part of the result about this, and notes."""
+    from fcconan.scoring import floor_notes, permutation_families, permutation_signature, permutation_tests
 
-    Williams' test compares them at the levels and with the coefficients that it is for.
-    """
-    from fcconan.scoring import (
-        HOLM,
-        WILLIAMS,
-        WILLIAMS_COEFFICIENTS,
-        WILLIAMS_LEVELS,
-        floor_notes,
-        metric_families,
-        permutation_families,
-        permutation_signature,
-        permutation_tests,
-        williams_signature,
-        williams_tests,
-    )
-
-    if tests == WILLIAMS:
-        found = williams_tests(
-            table,
-            levels=[each for each in levels if each in WILLIAMS_LEVELS],
-            coefficients=[each for each in coefficients if each in WILLIAMS_COEFFICIENTS],
-        )
-        families = metric_families(found, HOLM)
-        signature = williams_signature(table, found, population=data)
-    else:
-        found = permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
-        families = permutation_families(found, swaps=drawn["swaps"])
-        signature = permutation_signature(table, families, population=data, unit=tests, **drawn)
+    found = permutation_tests(table, levels=levels, coefficients=coefficients, unit=tests, **drawn)
+    families = permutation_families(found, swaps=drawn["swaps"])
+    signature = permutation_signature(table, families, population=data, unit=tests, **drawn)
     if not found:
         raise InputError("--tests compares models and metrics, and there is one for each aspect: leave it out")
     tested = {

@@ -12,11 +12,9 @@ from fcconan.services.results import Result
 if TYPE_CHECKING:
     from fcconan.publishing import Publication
 
-ROWS = "Publishing rows"
-
 
 class PublishOptions(Configuration):
-    """How a dataset, or rows as a dataset, is published."""
+    """How a dataset is published."""
 
     dry_run: bool = option(False, help="Print the plan, and send nothing.", short="-n")
     tag: str | None = option(
@@ -30,26 +28,6 @@ class PublishOptions(Configuration):
         False,
         help="Confirm the right to redistribute restricted text in a private or gated repository.",
         flag="--i-may-redistribute",
-    )
-    labels_only: bool = option(False, help="Leave out the text columns of rows.", group=ROWS)
-    about: Path | None = option(
-        None, rare=True, help="The dataset folder that the rows belong to.", group=ROWS, metavar="FOLDER", role="read"
-    )
-    title: str | None = option(None, rare=True, help="Title of rows; default: from the name of the file.", group=ROWS)
-    licence: str = option(
-        "other",
-        help="Licence of rows, as an identifier of the Hub, such as cc-by-4.0.",
-        flag="--license",
-        group=ROWS,
-        metavar="NAME",
-    )
-    language: str = option("en", help="Language of rows (ISO 639-1).", group=ROWS, metavar="CODE")
-    drop_column: tuple[str, ...] = option(
-        (),
-        rare=True,
-        help="Leave this column of rows out.",
-        group=ROWS,
-        metavar="COLUMN",
     )
 
 
@@ -77,20 +55,15 @@ class PublishResult(Result):
 def publish(
     source: Annotated[
         Path | str,
-        argument(
-            "A folder that `fcconan build` wrote, a file of rows, a TREC run (.trec, .run) or a result (.json), or a "
-            "folder of them.",
-            path=True,
-            role="release",
-        ),
+        argument("A folder that `fcconan build` wrote.", path=True, role="release"),
     ],
     repo_id: Annotated[str, argument("The dataset repository on the Hub: OWNER/NAME.")],
     options: PublishOptions = PublishOptions(),
 ) -> PublishResult:
-    """Publishes a dataset folder, or rows, runs or results as one, to a dataset repository on the Hub.
+    """Publishes a dataset folder to a dataset repository on the Hub.
 
     Args:
-        source: A folder that `build` wrote; or a file of rows, a TREC run, a result (JSON), or a folder of such files.
+        source: A folder that `build` wrote.
         repo_id: `owner/name`.
         options: The options.
 
@@ -111,8 +84,5 @@ def publish(
     from fcconan.publishing import PublishingOptions, publish as publish_release
     from fcconan.services.locations import built_folder
 
-    about = None if options.about is None else built_folder(options.about)
-    chosen = options.model_dump(exclude={"about", "drop_column"})
-    release_options = PublishingOptions(**chosen, about=about, drop_columns=options.drop_column)
-    found = publish_release(built_folder(source), repo_id, release_options)
+    found = publish_release(built_folder(source), repo_id, PublishingOptions(**options.model_dump()))
     return PublishResult(found.as_json(), found)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from fcconan.data import Table
 from fcconan.errors import InputError
 from fcconan.services.configuration import option
 from fcconan.services.options import Baseline, Bootstrap, WideRowSelection
@@ -206,9 +205,6 @@ class RankOptions(WideRowSelection, Baseline, Bootstrap):
     between_raters: Literal["share", "bradley_terry"] | None = option(
         None, help="Score of systems that is correlated between raters.", rare=True
     )
-    length_control: bool = option(
-        False, help="Add strengths at equal length of replies; needs the texts of the replies.", rare=True
-    )
     regularisation: float = option(0.01, help="Precision of the prior of the strengths.", rare=True, gt=0)
 
 
@@ -221,15 +217,12 @@ class RankResult(Result):
 def rank(
     comparisons: Annotated[Source, SOURCES],
     options: RankOptions = RankOptions(),
-    *,
-    replies: Annotated[Source | None, replies_argument("Replies with their texts, for --length-control.")] = None,
 ) -> RankResult:
     """Ranks systems by verdicts on pairs of their replies, and tests their differences.
 
     Args:
         comparisons: Rows of comparisons: files, folders, names, data frames, datasets or mappings.
         options: The options.
-        replies: Rows of the compared replies, for `length_control`; by default those of the same dataset.
 
     Returns:
         The ranking. The main table has one row for each system, best first, with the columns `name`, `points`,
@@ -247,21 +240,16 @@ def rank(
     """
     from fcconan.scoring import compare_raters, disagreement, rank_systems, read_verdicts
 
-    if replies is not None and not options.length_control:
-        raise InputError("--replies is for --length-control: give both, or leave --replies out")
     if options.majority:
         options.refuse("between_raters", why="it compares raters, and --majority makes one of them")
-    about = open_descriptions(replies, options)
-    table = open_rows("comparisons", comparisons, options, raters=options.rater, replies=about)
+    table = open_rows("comparisons", comparisons, options, raters=options.rater)
     verdicts = read_verdicts(table)
-    lengths = _lengths(about or table.replies()) if options.length_control else None
     if options.between_raters is not None and len(verdicts.raters) < 2:
         raise InputError(f"there is one rater, {verdicts.raters[0]}: leave --between-raters out")
     result = rank_systems(
         verdicts,
-        population=population(table, about) + (";majority" if options.majority else ""),
+        population=table.population + (";majority" if options.majority else ""),
         majority=options.majority,
-        lengths=lengths,
         baseline=options.baseline,
         regularisation=options.regularisation,
         **options.bootstrap,
@@ -272,12 +260,3 @@ def rank(
             verdicts, score=options.between_raters, regularisation=options.regularisation, **options.bootstrap
         )
     return RankResult(result)
-
-
-def _lengths(replies: Table | None) -> dict[str, float]:
-    """Returns the number of words of each reply."""
-    rows = replies or ()
-    known = {str(row["reply_id"]): float(len(row["text"].split())) for row in rows if isinstance(row.get("text"), str)}
-    if not known:
-        raise InputError("--length-control needs the texts of the replies: give a file or dataset with --replies")
-    return known

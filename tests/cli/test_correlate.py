@@ -10,8 +10,6 @@ import pytest
 from scipy import stats
 
 from fcconan.building.builds import build
-from fcconan.scoring.correlation.williams import williams_test
-from fcconan.scoring.significance.intervals import holm
 from tests.cli.judging import fcconan
 from tests.cli.scored import REPLIES, ratings, write_rows
 
@@ -165,26 +163,16 @@ def test_levels_that_mean_nothing_are_left_out_and_said() -> None:
 
 def test_further_tables() -> None:
     rows = [*ROWS, *ratings("other", [1, 1, 2, 2, 3, 3], "model")]
-    write_rows(Path("x.csv"), [{**row, "text": "word " * (at % 6 + 1)} for at, row in enumerate(rows)])
+    write_rows(Path("x.csv"), rows)
     result = _result(
         "--level",
         "pooled",
         "--coefficient",
         "pearson",
-        "--partial",
-        "length",
-        "--error-metrics",
         "--tests",
         "item",
         "--stability",
     )
-    given = [row for row in result["rows"] if row["coefficient"] == "pearson_given_length"]
-    length = np.arange(1, 7)
-    x, y = (np.array(each) - np.polyval(np.polyfit(length, each, 1), length) for each in (JUDGE, MEANS))
-    assert given[0]["value"] == pytest.approx(stats.pearsonr(x, y)[0], abs=1e-10)  # of what length leaves over
-    errors = {(row["metric"], row["system"]): row for row in result["errors"]}
-    assert errors["judge", None]["mean_absolute_error"] == pytest.approx((0 + 1 + 0 + 1 + 0.5 + 0.5) / 6, abs=1e-12)
-    assert errors["judge", "A"]["bias"] == pytest.approx(-0.5 / 3, abs=1e-12)
     (test,) = result["tests"]
     assert (test["a"], test["b"], test["test"]) == ("judge", "other", "perm_input")
     difference = stats.pearsonr(MEANS, JUDGE)[0] - stats.pearsonr(MEANS, [1, 1, 2, 2, 3, 3])[0]
@@ -204,40 +192,6 @@ def test_further_tables() -> None:
     assert (family["name"], family["n_tests"], family["floor"]) == ("relevance, pooled, pearson", 1, 0.25)
     assert (test["family"], test["p_corrected"]) == (family["name"], test["p"])
     assert "|family:aspect-level-coefficient|tests:1|floor:0.25|correction:max-t|" in result["tests_signature"]
-
-
-def test_williams_compares_metrics_at_the_levels_it_is_for() -> None:
-    others = [ratings(name, values, "model") for name, values in (("x", [1, 1, 2, 2, 3, 3]), ("y", [5, 1, 4, 2, 3, 1]))]
-    write_rows(Path("x.csv"), [*ROWS, *others[0], *others[1]])
-    result = _result("--tests", "williams", "--report", "page.html")
-    assert {(row["test"], row["level"]) for row in result["tests"]} == {
-        ("williams", "pooled"),
-        ("williams", "system_means"),
-    }
-    pooled = {row["a"] + "-" + row["b"]: row for row in result["tests"][:6] if row["coefficient"] == "pearson"}
-    other = [1, 1, 2, 2, 3, 3]
-    a, b, both = (np.array(stats.pearsonr(*each)[0]) for each in ((MEANS, JUDGE), (MEANS, other), (JUDGE, other)))
-    expected = williams_test(a, b, both, 6)[1]
-    assert pooled["judge-x"]["p"] == pytest.approx(float(expected), abs=1e-12)
-    p = [row["p"] for row in pooled.values()]
-    assert [row["p_corrected"] for row in pooled.values()] == pytest.approx(holm(np.array(p)).tolist(), abs=1e-12)
-    means = [row["reason"] for row in result["tests"] if row["level"] == "system_means"]
-    assert means == ["too_few"] * 6  # there are two systems
-    family = "family:aspect-level-coefficient|tests:2x3+2x0|floor:none|correction:holm"
-    assert result["tests_signature"].endswith(f"|test:williams|sides:2|{family}")
-    found = [(each["name"], each["n_tests"], each["floor"], each["correction"]) for each in result["families"]]
-    assert found == [
-        ("relevance, pooled, pearson", 3, None, "holm"),
-        ("relevance, pooled, spearman", 3, None, "holm"),
-        ("relevance, system_means, pearson", 0, None, "holm"),
-        ("relevance, system_means, spearman", 0, None, "holm"),
-    ]
-    shown = fcconan("correlate", "x.csv", "--resamples", 0, "--tests", "williams").stdout
-    assert (
-        "by Williams' test (4 families, one by aspect, level and coefficient, the largest: p corrected by holm" in shown
-    )
-    page = Path("page.html").read_text(encoding="utf-8").replace("&#43;", "+").replace("&#39;", "'")
-    assert ("by Williams' test" in page, result["tests_signature"] in page) == (True, True)
 
 
 def test_only_what_is_chosen_is_counted_as_missing() -> None:
@@ -351,13 +305,10 @@ def test_levels_with_two_replies_for_some_raters_only_are_noted_with_the_raters(
     assert _result("--coefficient", "pairwise_accuracy")["notes"] == []
 
 
-def test_a_dataset_without_texts_correlates_but_knows_no_lengths(labels_only: Path) -> None:
+def test_a_dataset_without_texts_correlates(labels_only: Path) -> None:
     options = ["--level", "pooled", "--aspect", "relevance", "--coefficient", "spearman"]
     (row,) = _result(*options, source=labels_only)["rows"]
     assert (row["metric"], row["n"], row["n_missing"]) == ("simulated-judge", 92, 4)
-    assert fcconan("correlate", labels_only, *options, "--partial", "length").complaint == (
-        "--partial length needs the texts of the replies: give a file or dataset of them with --replies"
-    )
 
 
 def test_names_that_look_like_markup_are_names() -> None:
@@ -427,17 +378,7 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             "x.csv, row 1, column item_id: value is 'i1', expected a number",
         ),
         (ROWS, ["--split", "test"], "x.csv is a file and has no splits: leave --split out"),
-        (ROWS, ["--tests", "rows"], "Invalid value for '--tests': 'rows' is not one of 'reply', 'item', 'williams'"),
-        (
-            ROWS,
-            ["--tests", "williams", "--level", "per_item"],
-            "--tests williams is for pooled and system_means, found per_item: add one with --level",
-        ),
-        (
-            ROWS,
-            ["--tests", "williams", "--coefficient", "kendall_b"],
-            "--tests williams is for pearson and spearman, found kendall_b: add one with --coefficient",
-        ),
+        (ROWS, ["--tests", "rows"], "Invalid value for '--tests': 'rows' is not one of 'reply', 'item'"),
         (
             ROWS,
             ["--tests", "item", "--coefficient", "pairwise_accuracy_calibrated"],
@@ -448,13 +389,8 @@ STRANGE = [{**ROWS[0], "reply_id": "r9"}, *ROWS[1:]]
             ["--tests", "item"],
             "--tests compares models and metrics, and there is one for each aspect: leave it out",
         ),
-        (ROWS, ["--error-metrics", "--human", "judge", "--rater", "nobody"], "unknown rater 'nobody'"),
+        (ROWS, ["--human", "judge", "--rater", "nobody"], "unknown rater 'nobody'"),
         (ROWS, ["--confidence", "1"], "Invalid value for '--confidence': Input should be less than 1 (found 1.0)."),
-        (
-            ROWS,
-            ["--partial", "length"],
-            "--partial length needs the texts of the replies: give a file or dataset of them with",
-        ),
         (ROWS, ["--replies", "none.csv"], "there is no file none.csv: check the path"),
         (
             ROWS,
@@ -537,7 +473,7 @@ def test_judges_of_different_items_are_said_to_be_and_compared_on_common_ones() 
     ("options", "message"),
     [
         (["--ranks", "taste"], "found no ranks of people in 'taste': people rated rank"),
-        (["--ranks", "rank", "--error-metrics"], "--error-metrics: --ranks goes with --human and --rater"),
+        (["--ranks", "rank", "--stability"], "--stability: --ranks goes with --human and --rater"),
         (["--ranks", "rank", "--human", "p", "--rater", "q"], "q rated nothing, expected aspects with a scale"),
     ],
 )

@@ -23,7 +23,6 @@ COMMANDS = {
     "leaderboard": "leaderboard demo --resamples 100",
     "agree": "agree demo --resamples 0",
     "rank": "rank demo --resamples 100",
-    "report": "report demo --out out",
 }
 
 

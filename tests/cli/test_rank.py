@@ -110,25 +110,6 @@ def test_pairs_without_a_majority_are_unresolved_and_not_invalid() -> None:
     assert _result()["unresolved"] == 0
 
 
-def test_what_length_adds_is_printed_with_its_interval_and_scale() -> None:
-    rows = [
-        {**row, "reply_a": f"{row['item_id']}{row['system_a']}", "reply_b": f"{row['item_id']}{row['system_b']}"}
-        for row in verdicts("anna", WON)
-    ]
-    _file(rows)
-    texts = {"A": "Ask the Ombrey.", "B": "No.", "C": "Why would anybody say so?"}
-    _file([{"reply_id": f"i{n}{name}", "text": text} for n in (1, 2) for name, text in texts.items()], "replies.csv")
-    options = ["--length-control", "--replies", "replies.csv", "--resamples", 50, "--json", "result.json"]
-    done = fcconan("rank", "verdicts.csv", *options)
-    controlled = json.loads(Path("result.json").read_text(encoding="utf-8"))["length_controlled"]
-    # Differences of words: 2, 2, -2 and -4.
-    assert (controlled["unit"], controlled["scale"]) == ("words", pytest.approx(7**0.5, abs=1e-12))
-    shown = [f"{controlled[name]:.2f}" for name in ("weight", "weight_low", "weight_high", "scale")]
-    (line,) = [line for line in done.stdout.splitlines() if " 2.65 " in line]
-    assert [cell.strip() for cell in line.split("│")[1:-1]] == [*shown, "4", "0"]
-    assert "A positive weight of length means that longer replies are preferred" in done.stdout
-
-
 def test_a_column_for_each_rater() -> None:
     rows = [
         {"item_id": item, "system_a": a, "system_b": b, "x": verdict, "y": "" if item == "i2" else "tie"}
@@ -181,29 +162,6 @@ def test_a_repeated_verdict_counts_once() -> None:
     _file(verdicts("anna", [*WON, WON[0]]))
     result = _result()
     assert (result["n_repeated"], result["systems"][0]["points"]) == (1, 3.0)
-
-
-def test_lengths_of_replies_from_a_file_and_from_the_dataset() -> None:
-    rows = [
-        {**row, "reply_a": f"{row['item_id']}{row['system_a']}", "reply_b": f"{row['item_id']}{row['system_b']}"}
-        for row in verdicts("anna", WON)
-    ]
-    _file(rows)
-    texts = {"A": "Ask the Ombrey.", "B": "No.", "C": "Why would anybody say so?"}
-    write_rows(
-        Path("replies.csv"),
-        [{"reply_id": f"i{n}{name}", "text": text} for n in (1, 2) for name, text in texts.items()],
-    )
-    controlled = _result("--length-control", "--replies", "replies.csv")["length_controlled"]
-    assert (controlled["n"], controlled["n_without_length"], len(controlled["systems"])) == (4, 0, 3)
-    for options, message in (
-        (
-            ["--length-control"],
-            "--length-control needs the texts of the replies: give a file or dataset with --replies",
-        ),
-        (["--replies", "replies.csv"], "--replies is for --length-control: give both, or leave --replies out"),
-    ):
-        assert fcconan("rank", "verdicts.csv", *options).complaint == message
 
 
 @pytest.mark.parametrize(

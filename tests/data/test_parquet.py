@@ -11,7 +11,6 @@ import pytest
 from fcconan.data.files import read_rows
 from fcconan.data.parquet import read_batches, read_schema, read_table
 from fcconan.errors import InputError
-from fcconan.publishing.known_texts import read_folder_texts
 
 
 def whole_file(path: Path) -> None:
@@ -42,7 +41,6 @@ def test_damage_is_one_line_wherever_it_is(tmp_path: Path, count: int) -> None:
         lambda path: list(read_batches(path, 50)),
         lambda path: list(read_rows(path)),
         lambda path: read_schema(path).names,
-        lambda path: list(read_folder_texts(path.parent.parent)),
     )
     path = tmp_path / "folder" / "texts" / "test.parquet"
     path.parent.mkdir(parents=True)

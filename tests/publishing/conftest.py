@@ -1,7 +1,5 @@
 """The stub of the Hub, and dataset folders that are built once per session."""
 
-import csv
-import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,25 +68,6 @@ def copied(built: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ratings(tmp_path: Path) -> Path:
-    """A file of ratings without any text."""
-    path = tmp_path / "my-ratings.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["reply_id", "rater", "rater_kind", "aspect", "value", "low", "high"])
-        writer.writerow(["re-1", "judge-1", "model", "relevance", "4.0", "1", "5"])
-        writer.writerow(["re-2", "judge-1", "model", "relevance", "", "1", "5"])
-    return path
-
-
-@pytest.fixture
-def replies(tmp_path: Path) -> Path:
-    """A file of replies with their texts."""
-    path = tmp_path / "my-replies.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["reply_id", "hate_speech", "text", "references", "system", "seed", "remark"])
-        for number, text in enumerate((small.CN[0], small.CN[3])):
-            references = json.dumps([small.CN[0]])
-            writer.writerow([f"re-{number}", small.HS[number], text, references, "system-a", number, "rude"])
-    return path
+def labels(built: Path) -> Path:
+    """The small dataset without texts."""
+    return built / "labels"

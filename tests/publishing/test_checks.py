@@ -223,7 +223,7 @@ CHOICES = list(
 def test_restricted_text_never_reaches_a_public_repository(
     hub: Hub,
     unloaded: None,
-    replies: Path,
+    built: Path,
     choice: tuple[bool, bool, bool, str | None, str | None],
     obedient: bool,
     fault: int | str | None,
@@ -236,7 +236,13 @@ def test_restricted_text_never_reaches_a_public_repository(
     if fault is not None:
         hub.break_next("/settings$|repos/create$", fault)
     try:
-        publish(replies, "my-name/small", may_redistribute=may, private=private, gated=gated, labels_only=labels_only)
+        publish(
+            built / ("labels" if labels_only else "full"),
+            "my-name/small",
+            may_redistribute=may,
+            private=private,
+            gated=gated,
+        )
     except (InputError, HubFailure):
         # Without text, only faults of the Hub cause errors.
         assert not labels_only or fault is not None or not obedient

@@ -1,17 +1,13 @@
 """Names and signatures that are published unchanged."""
 
-import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from fcconan.building.quotations import Texts
 from fcconan.data.forms import NAME
-from fcconan.publishing.forms import clean_signature, find_problem, iterate_strings
+from fcconan.publishing.forms import find_problem
 from fcconan.publishing.known_texts import KnownTexts
-from tests.golden.files import RECORDS, read
 
 TEXTS = ("Ombrey thieves.", "The Ombrey never return a book to the library.", "Evidence?", "Tessok cheat at cards.")
 KNOWN = KnownTexts((Texts(TEXTS),))
@@ -50,52 +46,4 @@ def test_common_names_are_accepted(name: str) -> None:
 )
 def test_texts_in_names_are_refused(name: str) -> None:
     assert find_problem(name, NAME, KNOWN) is not None
-
-
-def recorded() -> Iterator[str]:
-    """Yields the signatures of results in the golden record, with a version in place of the mask."""
-    for path in sorted(RECORDS.glob("*.json")):
-        for string in iterate_strings(read(path.stem)):
-            if re.match(r"(fcconan:\*|audit)\|", string) and "|corpus:" not in string and "\n" not in string:
-                yield string.replace("*", "1.0.1")
-
-
-def test_recorded_signatures_are_unchanged() -> None:
-    signatures = sorted(set(recorded()))
-    assert len(signatures) > 10
-    changed = {each: clean_signature(each, frozenset(), KNOWN) for each in signatures}
-    assert {each: written for each, written in changed.items() if written != each} == {}
-
-
-@pytest.mark.parametrize(
-    "signature",
-    [
-        "fcconan:0.1.0|primary:mrr@10@gold|pairs:against-bm25|correction:max-t|tests:2-primary+62-exploratory|floor:0.003",
-        f"fcconan:0.1.0|metric:mean-rating|{DATA}|{PEOPLE}|test:sign-flip|draws:300-by-item|sides:2|pairs:all"
-        "|family:primary-default-and-exploratory-by-rater|tests:2x6+2x18|floor:0.00332|correction:max-t",
-        f"fcconan:0.1.0|{DATA}|test:williams|sides:2|family:aspect-level-coefficient|tests:8x1+4x0|correction:holm",
-        "audit|resamples:300|seed:0|confidence:0.95|refusals:39553c44|family:modal-share|tests:0|floor:none|v:0.1.0",
-        f"fcconan:0.1.0|metric:bradley-terry+share|{DATA}+replies:demo@8f6317564d9b;majority|family:win-rates|length:words",
-        "fcconan:0.1.0|metric:ndcg|data:a@1|ranks:quality-by-anna,ben,clara|scores:unified|ties:expected|incomplete:left-out",
-        "fcconan:0.1.0|training:300-without-12-kin|people:anna,ben,clara,dora,emil",
         "fcconan:0.1.0|protocol:cross-validated|labels:1000-by-hs-and-cn|folds:100-and-10x5-by-leakage-group",
-    ],
-)
-def test_signatures_of_all_commands_are_unchanged(signature: str) -> None:
-    assert clean_signature(signature, frozenset(), KNOWN) == signature
-
-
-@pytest.mark.parametrize(
-    ("signature", "written"),
-    [
-        ("seed:the+ombrey+steal|depth:3", "withheld|depth:3"),
-        ("data:the+ombrey|data:steal+bread|seed:0", "data:the+ombrey|withheld|seed:0"),  # a repeated key
-        ("data:run-ombreythieves|seed:0", "withheld|seed:0"),
-        ("data:the,ombrey,never|people:return,a,book,to,the,library|seed:0", None),
-        ("data:tessok,cheat|metric:at,cards|seed:0", None),
-        ("remark:hello|note:hello", None),
-        ("data:a\nb|seed:0", "withheld|seed:0"),
-    ],
-)
-def test_unknown_parts_of_signatures_are_withheld(signature: str, written: Any) -> None:
-    assert json.dumps(clean_signature(signature, frozenset(), KNOWN)) == json.dumps(written)

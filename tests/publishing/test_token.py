@@ -13,7 +13,7 @@ from fcconan.publishing.publication import HubFailure
 from tests.conftest import RunCli
 from tests.publishing.hub import OWNER, READ_ONLY, Hub, publish
 
-REPO = "my-name/ratings"
+REPO = "my-name/small"
 
 
 @pytest.fixture(autouse=True)
@@ -22,14 +22,14 @@ def _unloaded(unloaded: None) -> None:
 
 
 def test_the_token_is_read_from_the_environment_or_the_token_file(
-    hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hub: Hub, labels: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    publish(ratings, REPO)
+    publish(labels, REPO)
     monkeypatch.delenv("HF_TOKEN")
     (tmp_path / "token").write_text(OWNER + "\n")
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "token"))
-    publish(ratings, "my-name/again")
-    assert {"my-name/ratings", "my-name/again"} == set(hub.repos)
+    publish(labels, "my-name/again")
+    assert {"my-name/small", "my-name/again"} == set(hub.repos)
     assert {request.token for request in hub.log if request.writes and "/lfs/" not in request.path} == {OWNER}
 
 
@@ -38,18 +38,18 @@ def test_the_token_is_read_from_the_environment_or_the_token_file(
     [
         ("hf_nobodyKnowsThisOne", REPO, r"does not accept the token \(401, Invalid user token"),
         (READ_ONLY, REPO, "the token is read-only: create one with write permission"),
-        (OWNER, "somebody/ratings", r"refuses creating the repository somebody/ratings \(403, .*for somebody$"),
+        (OWNER, "somebody/small", r"refuses creating the repository somebody/small \(403, .*for somebody$"),
     ],
 )
 def test_an_unusable_token_is_a_one_line_error(
-    hub: Hub, ratings: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, token: str, repo: str, said: str
+    hub: Hub, labels: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, token: str, repo: str, said: str
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
-    done = run_cli("publish", ratings, repo)
+    done = run_cli("publish", labels, repo)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     with pytest.raises(InputError, match=said):
-        publish(ratings, repo)
+        publish(labels, repo)
     assert hub.repos == {}
 
 
@@ -69,7 +69,7 @@ def test_an_unusable_token_is_a_one_line_error(
 )
 def test_the_token_is_never_shown(
     hub: Hub,
-    ratings: Path,
+    labels: Path,
     run_cli: RunCli,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -80,7 +80,7 @@ def test_the_token_is_never_shown(
     # A server or proxy that repeats the token in its answer.
     monkeypatch.setattr("tests.publishing.hub.BROKEN", f"broken for Bearer {OWNER} at http://x/y?sig={OWNER}")
     hub.break_next(where, how, times=1_000)
-    done = run_cli("publish", ratings, REPO, "--json", tmp_path / "done.json")
+    done = run_cli("publish", labels, REPO, "--json", tmp_path / "done.json")
     assert done.returncode == (2 if how in (401, 403) else 1)
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("fcconan: ")
@@ -88,28 +88,28 @@ def test_the_token_is_never_shown(
     assert not (tmp_path / "done.json").exists()
 
 
-def test_output_and_json_do_not_contain_the_token(hub: Hub, ratings: Path, run_cli: RunCli, tmp_path: Path) -> None:
+def test_output_and_json_do_not_contain_the_token(hub: Hub, labels: Path, run_cli: RunCli, tmp_path: Path) -> None:
     shown = []
     for more in (["--dry-run"], []):
-        done = run_cli("publish", ratings, REPO, *more, "--json", tmp_path / "done.json")
+        done = run_cli("publish", labels, REPO, *more, "--json", tmp_path / "done.json")
         assert done.returncode == 0, done.stderr
         shown += [done.stdout, done.stderr, (tmp_path / "done.json").read_text()]
     assert json.loads(shown[-1])["commit"] == hub.repos[REPO].commits[-1].oid
     assert not any(OWNER in text for text in shown)
     hub.break_next("whoami", 500, times=1_000)
     with pytest.raises(HubFailure) as raised:
-        publish(ratings, REPO)
+        publish(labels, REPO)
     assert OWNER not in "".join(traceback.format_exception(raised.value))
 
 
 def test_credentials_in_an_address_are_not_shown(
-    hub: Hub, ratings: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    hub: Hub, labels: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     endpoint = hub.url.replace("//", "//me:s3cret@")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("tests.publishing.hub.Hub.account", lambda self, request: self.accounts[OWNER])
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
-    shown = run_cli("publish", ratings, REPO, "--json", tmp_path / "done.json")
+    shown = run_cli("publish", labels, REPO, "--json", tmp_path / "done.json")
     assert shown.returncode == 0, shown.stderr
     assert f"to {hub.url}/datasets/{REPO}" in shown.stdout
     assert "s3cret" not in shown.stdout + (tmp_path / "done.json").read_text()
@@ -132,17 +132,17 @@ def test_the_token_is_masked_in_every_notation() -> None:
     )
 
 
-def test_a_silent_hub_is_a_timeout(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_hub_is_a_timeout(hub: Hub, labels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fcconan.data.hub.LONGEST_SILENCE", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(HubFailure, match=r"^checking the token broke off \(.*timed out.*\): check the"):
-            publish(ratings, REPO)
+            publish(labels, REPO)
     monkeypatch.undo()
     limit_hub_wait()
 
 
-def test_a_token_without_a_known_role_is_accepted(hub: Hub, ratings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_token_without_a_known_role_is_accepted(hub: Hub, labels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for auth in (None, {}, {"accessToken": None}):
         monkeypatch.setattr("huggingface_hub.HfApi.whoami", lambda *_, auth=auth: {"name": "my-name", "auth": auth})
-        assert publish(ratings, REPO, dry_run=True).done is None
+        assert publish(labels, REPO, dry_run=True).done is None

@@ -15,6 +15,7 @@ import pytest
 from fcconan.errors import InputError
 from fcconan.reporting.benchmark_reports import check_report, write_report
 from fcconan.reporting.elements import script_json
+from fcconan.reporting.folders import safe_names
 from fcconan.reporting.page import render
 from fcconan.reporting.plots import Plots, figures
 from fcconan.reporting.retrieval import drill_down, retrieval_page
@@ -56,7 +57,7 @@ def page(change: Callable[[dict[str, Any]], None] = lambda result: None, *, text
 
 
 def rendered(result: dict[str, Any], details: dict[str, Any], *, texts: bool = True) -> str:
-    return render(retrieval_page(result, drill_down(result, details), plots(), texts=texts))
+    return render(retrieval_page(result, drill_down(result, details, texts=texts), plots()))
 
 
 @functools.cache
@@ -300,3 +301,12 @@ def test_two_systems_never_share_a_run_file(tmp_path: Path) -> None:
         "runs/a_b-2.trec": b"a:b",
         "runs/A_B-3.trec": b"A_B",
     }
+
+
+def test_names_of_files_are_unique_short_and_safe() -> None:
+    names = ["s" * 10_000, "s" * 9_999, "a/b", "Run", "run", "RUN"]
+    assert list(safe_names(names, "runs", ".trec").values()) == [
+        f"runs/{'s' * 100}.trec",
+        f"runs/{'s' * 100}-2.trec",
+        *("runs/a_b.trec", "runs/Run.trec", "runs/run-2.trec", "runs/RUN-3.trec"),
+    ]

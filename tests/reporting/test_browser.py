@@ -1,52 +1,36 @@
-"""The site in a real browser: from the disk, silent, by mouse and keyboard, in both themes, narrow, and on paper."""
+"""The report of a benchmark in a real browser: from the disk, silent, by mouse and keyboard, narrow, and on paper."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from fcconan.reporting.site.inputs import find_inputs
-from fcconan.reporting.site.pages import make_pages
-from fcconan.reporting.site.write import write_site
+from fcconan.reporting.benchmark_reports import write_report
 from tests.browsing import accessibility_problems, needs_chromium, visit
-from tests.reporting.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM
-from tests.reporting.results import write_results
+from tests.reporting.invented import AWKWARD, BM25, CORPUS, EVIL, QUERIES, RANDOM, example_details, example_result
 
 pytestmark = [needs_chromium, pytest.mark.slow]
 INK_ON_DARK = "rgb(20, 24, 31)"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("browser")
-    *pages, last = make_pages(find_inputs([write_results(folder / "results")]), texts=True)
-    unbroken = "x" * 200  # a name may have no place to break at
-    write_site(folder / "site", [*pages, replace(last, label=unbroken, lead=unbroken)])
-    return folder / "site"
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(tmp_path_factory.mktemp("browser") / "report", example_result(), example_details())[0]
 
 
 @pytest.fixture
-def retrieval(browser: Browser, site: Path) -> Iterator[Page]:
-    with visit(browser, site / "retrieval.html") as page:
+def retrieval(browser: Browser, report: Path) -> Iterator[Page]:
+    with visit(browser, report) as page:
         yield page
 
 
-@pytest.mark.long
-def test_every_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: Browser, site: Path) -> None:
+def test_the_page_is_accessible_in_both_themes_and_fits_a_telephone(browser: Browser, report: Path) -> None:
     for theme in ("light", "dark"):
-        with visit(browser, site / "index.html", theme=theme) as page:
-            links = page.locator("nav.pages a")
-            names = [link.get_attribute("href") or "" for link in links.all()]
-            assert len(names) == 9
-            for name in names:
-                page.locator(f'nav.pages a[href="{name}"]').click()
-                page.wait_for_url((site / name).as_uri())
-                assert accessibility_problems(page) == [], (theme, name)
-                page.set_viewport_size({"width": 360, "height": 800})
-                assert page.evaluate("document.documentElement.scrollWidth") == 360, name
-                page.set_viewport_size({"width": 1200, "height": 900})
+        with visit(browser, report, theme=theme) as page:
+            assert accessibility_problems(page) == [], theme
+            page.set_viewport_size({"width": 360, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") == 360
             dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == INK_ON_DARK
             assert dark == (theme == "dark")
 
@@ -109,20 +93,6 @@ def test_texts_are_shown_to_those_who_ask_and_are_never_markup(retrieval: Page) 
     assert retrieval.locator("#query-detail > p").text_content() == "q2"
 
 
-def test_the_pages_are_one_row_that_stays_and_on_a_phone_a_menu(browser: Browser, site: Path) -> None:
-    with visit(browser, site / "index.html") as page:
-        page.mouse.wheel(0, 1500)
-        page.wait_for_function("scrollY > 0")
-        row = page.locator("nav.pages")
-        box = row.bounding_box()
-        assert box is not None and box["y"] == 0 and box["height"] < 60
-        page.set_viewport_size({"width": 390, "height": 844})
-        menu = page.get_by_role("button", name="Pages")
-        assert row.locator("a:visible").count() == 0
-        menu.press("Enter")
-        assert menu.get_attribute("aria-expanded") == "true" and row.locator("a:visible").count() == 9
-
-
 def test_the_first_tab_leads_to_the_contents(retrieval: Page) -> None:
     retrieval.keyboard.press("Tab")
     assert retrieval.evaluate("document.activeElement.textContent") == "Skip to the contents"
@@ -147,10 +117,10 @@ def test_on_paper_all_partitions_and_tables_are_there_and_no_control(retrieval: 
     assert closed.count() > 0
 
 
-def test_without_scripts_every_partition_is_there_and_no_text(browser: Browser, site: Path) -> None:
+def test_without_scripts_every_partition_is_there_and_no_text(browser: Browser, report: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto((site / "retrieval.html").as_uri())
+    page.goto(report.as_uri())
     assert page.locator(".panel:visible").count() == 4
     assert page.locator(".by-metric:visible").count() == 4  # one plot on each
     assert page.locator("#slider:visible, .copies:visible, #show-texts:visible").count() == 0

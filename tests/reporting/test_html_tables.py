@@ -41,7 +41,6 @@ def test_long_tables_and_texts_are_data_and_others_are_elements() -> None:
 
 def test_parts_of_a_table() -> None:
     table = DisplayTable("T", ["a", "b", "c"], [["1", "2", "3"]])
-    assert table.first_columns(2) == DisplayTable("T", ["a", "b"], [["1", "2"]])
     assert table.without(["b"]) == DisplayTable("T", ["a", "c"], [["1", "3"]])
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from fcconan.errors import InputError
 from fcconan.reporting.html_tables import View
-from fcconan.reporting.page import Page, Section, check_page, render, write_page
+from fcconan.reporting.page import Page, Section, check_page, render, today, write_page
 from fcconan.reporting.tables import DisplayTable, format_interval, format_number
 
 SECTIONS = [
@@ -21,7 +21,7 @@ SECTIONS = [
 
 
 def render_sections(title: str, lead: str, sections: list[Section], *, signatures: Sequence[str] = ()) -> str:
-    return render(Page("page", title, lead, sections, signatures=signatures))
+    return render(Page(title, lead, sections, signatures=signatures))
 
 
 def test_a_page_shows_what_it_is_given_and_escapes_it() -> None:
@@ -56,7 +56,7 @@ def test_long_tables_say_how_long_they_are(rows: int, shown: str) -> None:
 
 
 def test_a_page_is_written_whole_also_where_a_name_is_not_unicode(tmp_path: Path) -> None:
-    page = Page("page", "T", "L", SECTIONS, signatures=["data:\udcff.csv"])
+    page = Page("T", "L", SECTIONS, signatures=["data:\udcff.csv"])
     write_page(tmp_path / "page.html", page)
     assert "data:\\udcff.csv" in (tmp_path / "page.html").read_text(encoding="utf-8")
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
@@ -87,7 +87,7 @@ def test_a_page_replaces_only_an_earlier_page(tmp_path: Path) -> None:
         check_page(path)
     path.write_text("", encoding="utf-8")
     check_page(path)
-    write_page(path, Page("page", "T" * 2_000, "L", SECTIONS))
+    write_page(path, Page("T" * 2_000, "L", SECTIONS))
     check_page(path)
 
 
@@ -110,3 +110,13 @@ def test_what_stands_between_backticks_in_a_note_is_code_and_nothing_is_markup()
     section = Section("One", ["Give `--rater <name>`, & nothing ` else."])
     page = render_sections("One", "", [section])
     assert "<li>Give <code>--rater &lt;name&gt;</code>, &amp; nothing ` else.</li>" in page
+
+
+def test_a_day_is_today_or_the_one_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert len(today()) == 10
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert today() == "1970-01-01"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "now")
+    with pytest.raises(InputError, match="SOURCE_DATE_EPOCH is 'now': give a whole number"):
+        today()

@@ -14,9 +14,9 @@ from fcconan.reporting.published_systems import (
     with_published,
     with_published_dots,
 )
-from fcconan.reporting.retrieval import retrieval_page
+from fcconan.reporting.retrieval import drill_down, retrieval_page
 from fcconan.reporting.tables import DisplayTable
-from tests.reporting.invented import example_result
+from tests.reporting.invented import example_details, example_result
 
 
 def paper_result() -> dict[str, Any]:
@@ -52,14 +52,16 @@ def test_table_4_stands_beside_systems_under_its_own_protocol_only() -> None:
     assert published_retrieval(other) is None and published_retrieval(example_result()) is None
 
 
-def test_a_page_shows_them_in_grey_and_downloads_hold_the_user_s_own() -> None:
-    page = retrieval_page(paper_result(), None, {})
-    text = render(page)
+def test_a_page_shows_them_in_grey() -> None:
+    text = _page(paper_result())
     assert '<tr class="grey"><th scope="row">sbert-mpnet (published)</th><td>0.3283</td>' in text
     assert text.count('<div class="dot-row grey"') == 12 and "hollow dots are published values" in text
     assert "https://hal.science/hal-05538818" in text
-    assert not any("published" in row[0] for table in page.own_tables() for row in table.rows)
-    assert "(published)" not in render(retrieval_page(example_result(), None, {}))
+    assert "(published)" not in _page(example_result())
+
+
+def _page(result: dict[str, Any]) -> str:
+    return render(retrieval_page(result, drill_down(result, example_details()), {}))
 
 
 @pytest.mark.parametrize("name", ["cn-ranking", "mine"])

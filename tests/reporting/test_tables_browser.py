@@ -1,24 +1,18 @@
-"""Tables of rows, long tables, heat maps and reproduced values in a real browser."""
+"""Long tables, and heat maps in a real browser."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from fcconan.reporting.dataset_pages import dataset_page
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
-from fcconan.reporting.reproduced_values import reproduction_page
 from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import DisplayTable, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
-from tests.reporting.invented_release import CN, HS, MESSAGE, SCRIPT, write_release_folder
-from tests.reporting.test_heat_maps import CELLS, ROWS
+from tests.reporting.test_heat_maps import ROWS
 
 pytestmark = needs_chromium
-DRAWN = "paths => paths.filter(path => getComputedStyle(path).display !== 'none').length"
 
 
 def expect_rows(part: Locator, names: Sequence[str]) -> None:
@@ -34,33 +28,10 @@ def is_accessible(page: Page, *themes: Literal["light", "dark"]) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 
-def test_rows_are_filtered_and_read_once_asked(browser: Browser, tmp_path: Path) -> None:
-    write_page(tmp_path / "page.html", dataset_page(write_release_folder(tmp_path / "data")))
-    with visit(browser, tmp_path / "page.html") as page:
-        pairs = [f"{HS[0]}:{cn}" for cn in CN] + [f"{HS[1]}:{cn}" for cn in CN[:2]]
-        part = page.locator("details.table-part", has=page.locator("summary", has_text=re.compile("^bronze, test$")))
-        part.locator("summary").press("Enter")
-        expect_rows(part, pairs)
-        part.get_by_role("combobox", name="tier").select_option("=gold")
-        expect_rows(part, [pairs[1]])
-        expect(part.locator(".dt-info")).to_have_text("Rows 1 to 1 of 1 found in 5")
-        part.get_by_role("combobox", name="tier").select_option("")
-        assert MESSAGE not in page.locator("body").inner_text()
-        page.get_by_role("button", name="Show texts").press("Enter")
-        expect(part).to_contain_text(MESSAGE)
-        assert SCRIPT in part.inner_text() and page.evaluate("window.evil") is None
-        part.locator("thead th", has_text="label").locator("[role=button]").press("Enter")
-        expect(part.locator("tbody tr > th").last).to_have_text(pairs[3])  # not_appropriate last, in their order before
-        silver = page.get_by_role("radio", name="silver")
-        silver.check()
-        assert page.locator("#matrix path").evaluate_all(DRAWN) == 3
-        is_accessible(page, "light", "dark")
-
-
 def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_path: Path) -> None:
     rows = [[f"s_{place}", f"{place % 7}.5", "–" if place == 3 else f"x [{place}, x&y <b>"] for place in range(300)]
     table = DisplayTable("Many & <i>", ["name", "figure", "words"], rows)
-    write_page(tmp_path / "page.html", ReportPage("page", "T", "L", [Section("S", tables=[table])]))
+    write_page(tmp_path / "page.html", ReportPage("T", "L", [Section("S", tables=[table])]))
     with visit(browser, tmp_path / "page.html") as page:
         part = page.locator("div.table")
         expect_rows(part, [f"s_{place}" for place in range(25)])
@@ -85,7 +56,7 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
         is_accessible(page, "light", "dark")
 
 
-def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) -> None:
+def test_maps_are_chosen(browser: Browser, tmp_path: Path) -> None:
     write_page(tmp_path / "maps.html", correlation_page({"rows": ROWS, "signature": "s|1"}))
     with visit(browser, tmp_path / "maps.html") as page:
         expect(page.locator(".heat:visible figcaption")).to_have_text("spearman with people, pooled")
@@ -96,17 +67,3 @@ def test_maps_are_chosen_and_figures_filtered(browser: Browser, tmp_path: Path) 
         expect(page.locator("#announcement")).to_contain_text("This coefficient is not computed at this level")
         page.get_by_label("Level").select_option("pooled")
         is_accessible(page, "dark")
-    write_page(
-        tmp_path / "values.html", reproduction_page({"rows": [asdict(each) for each in CELLS], "signature": "s|1"})
-    )
-    with visit(browser, tmp_path / "values.html") as page:
-        part = page.locator("details", has=page.locator("summary", has_text=re.compile("^Every value$"))).locator(
-            "div.table"
-        )
-        part.get_by_role("combobox", name="status").select_option("=differs")
-        figures = part.locator("tbody tr")
-        expect(figures).to_have_count(2)
-        expect(part.locator(".dt-info")).to_have_text("Rows 1 to 2 of 2 found in 5")
-        part.locator("thead th", has_text="last digits").click()
-        expect(figures.nth(1).locator("td").nth(5)).to_have_text("2.5")  # the largest first
-        is_accessible(page, "light")

@@ -13,7 +13,7 @@ from scipy import stats
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "published"
 PAPERS = ("cseval", "fc-conan", "multi-aspect", "pairwise-ranking")
 WITHOUT = {"needs_model", "not_released"}
-DOCUMENT_KEYS = {"paper", "title", "authors", "venue", "year", "url", "sources", "names", "tables", "without_figures"}
+DOCUMENT_KEYS = {"paper", "title", "authors", "venue", "year", "url", "sources", "names", "tables"}
 TABLE_KEYS = {"id", "about", "columns", "rows", "without", "why", "without_rows", "remarks"}
 # Papers print approximation signs, bounds, commas between thousands, percent signs and marks of significance.
 NUMBER = re.compile(r"[≈~<>≤≥]?\s?(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[+-]?\d+)?)\s?(?:%|\*+|†)?")
@@ -70,12 +70,8 @@ def problems(document: Document) -> list[str]:
     """Lists the errors in a file of published values, one line each."""
     found = [f"unknown key {key}" for key in document.keys() - DOCUMENT_KEYS]
     found += [f"no {key}" for key in ("paper", "title", "authors", "year", "tables") if not document.get(key)]
-    illustrations = document.get("without_figures", [])
-    ids = [entry.get("id") for entry in [*document.get("tables", []), *illustrations]]
+    ids = [entry.get("id") for entry in document.get("tables", [])]
     found += [f"id {name!r} occurs twice or is empty" for name in set(ids) if ids.count(name) > 1 or not name]
-    for entry in illustrations:
-        if entry.keys() != {"id", "about"} or not entry["about"]:
-            found.append(f"{entry}: expected id and about")
     return found + [problem for table in document.get("tables", []) for problem in _table_problems(table)]
 
 
@@ -130,7 +126,6 @@ def test_the_check_of_the_form_finds_errors() -> None:
                 "rows": {"x": ["1,234", None], "y": [".5", "≈2%"]},
             }
         ],
-        "without_figures": [{"id": "Figure 1", "about": "a drawing"}],
     }
     assert problems(good) == []
 
@@ -154,9 +149,8 @@ def test_the_check_of_the_form_finds_errors() -> None:
     assert broken(without_rows={"x": {"without": "not_released"}}) == [
         "Table 1, x: `without` is 'not_released' and `why` None"
     ]
-    assert broken(id="Figure 1") == ["id 'Figure 1' occurs twice or is empty"]
+    assert broken(id="") == ["id '' occurs twice or is empty"]
     assert problems({**good, "year": None}) == ["no year"]
-    assert problems({**good, "without_figures": [{"id": "Figure 1"}]}) == ["{'id': 'Figure 1'}: expected id and about"]
 
 
 @pytest.mark.parametrize(

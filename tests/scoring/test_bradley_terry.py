@@ -1,6 +1,5 @@
 import math
 import tracemalloc
-from typing import Any
 
 import evalica
 import numpy as np
@@ -12,7 +11,6 @@ from fcconan.scoring.significance.intervals import bootstrap_means, percentile_i
 from fcconan.scoring.tournament.bradley_terry import (
     components,
     connected,
-    length_controlled,
     score_tournament,
     separated,
     strengths,
@@ -171,88 +169,6 @@ def test_resampled_counts_are_the_means_of_bootstrap_means_bit_by_bit_and_copied
     assert (found.drawn_shares == 100 * points / points.sum(axis=1, keepdims=True)).all()
 
 
-def _length_data(seed: int, weight: float, rows: int = 600) -> tuple[Any, ...]:
-    generator = np.random.default_rng(seed)
-    truth = np.array([1.0, 0.0, -1.0])
-    first = generator.integers(3, size=rows)
-    second = (first + generator.integers(1, 3, size=rows)) % 3
-    difference = generator.normal(0, 10, size=rows) + 5.0 * (first - second)
-    odds = truth[first] - truth[second] + weight * np.tanh(difference / np.sqrt(np.mean(difference**2)))
-    outcome = np.where(generator.random(rows) < 0.1, 0.5, generator.random(rows) < 1 / (1 + np.exp(-odds)))
-    return first, second, outcome, difference, np.sort(generator.permutation(rows) % 60)
-
-
-def test_length_control_equals_scikit_learns_logistic_regression() -> None:
-    first, second, outcome, difference, items = _length_data(0, 1.5)
-    found = length_controlled(
-        first.astype(np.int64),
-        second.astype(np.int64),
-        outcome,
-        difference,
-        items.astype(np.int64),
-        systems=3,
-        resamples=10,
-    )
-    design = np.zeros((len(first), 4))
-    design[np.arange(len(first)), first.astype(int)] = 1.0
-    design[np.arange(len(first)), second.astype(int)] = -1.0
-    design[:, 3] = np.tanh(difference / np.sqrt(np.mean(difference**2)))
-    expected = _logistic_regression(
-        np.concatenate([design, design]),
-        np.repeat([1.0, 0.0], len(first)),
-        np.concatenate([outcome, 1 - outcome]),
-        0.01,
-    )
-    assert found.strengths == pytest.approx(expected[:3] - expected[:3].mean(), abs=1e-8)
-    assert found.weight == pytest.approx(expected[3], abs=1e-8)
-    assert found.scale == pytest.approx(math.sqrt((difference**2).mean()), abs=1e-12)
-
-
-def test_length_control_does_not_depend_on_sides_or_order_of_rows() -> None:
-    first, second, outcome, difference, items = _length_data(1, 1.0)
-    one, two, where = (each.astype(np.int64) for each in (first, second, items))
-    straight = length_controlled(one, two, outcome, difference, where, systems=3, resamples=50)
-    order = np.random.default_rng(0).permutation(len(one))
-    turned = length_controlled(
-        two[order], one[order], 1 - outcome[order], -difference[order], where[order], systems=3, resamples=50
-    )
-    assert turned.strengths == pytest.approx(straight.strengths, abs=1e-9)
-    assert turned.draws == pytest.approx(straight.draws, abs=1e-8)
-
-
-def test_resamples_with_lengths_are_refitted() -> None:
-    first, second, outcome, difference, items = _length_data(2, 1.0)
-    one, two, where = (each.astype(np.int64) for each in (first, second, items))
-    found = length_controlled(one, two, outcome, difference, where, systems=3, resamples=60, seed=3)
-    drawn = np.random.default_rng(3).integers(60, size=(60, 60))
-    for resample in range(60):
-        rows = np.concatenate([np.flatnonzero(where == item) for item in drawn[resample]])
-        design = np.zeros((len(rows), 4))
-        design[np.arange(len(rows)), one[rows]], design[np.arange(len(rows)), two[rows]] = 1.0, -1.0
-        design[:, 3] = np.tanh(difference[rows] / found.scale)  # the scale is that of all rows
-        refitted = _logistic_regression(
-            np.concatenate([design, design]),
-            np.repeat([1.0, 0.0], len(rows)),
-            np.concatenate([outcome[rows], 1 - outcome[rows]]),
-            0.01,
-        )
-        refitted[:3] -= refitted[:3].mean()
-        assert found.draws[resample] == pytest.approx(refitted, abs=1e-5)
-
-
-def test_equal_lengths_have_no_weight_and_change_nothing() -> None:
-    first, second, outcome, _, items = _length_data(3, 0.0)
-    one, two, where = (each.astype(np.int64) for each in (first, second, items))
-    found = length_controlled(one, two, outcome, np.zeros(len(one)), where, systems=3, resamples=0)
-    wins = np.zeros((3, 3))
-    np.add.at(wins, (one, two), outcome)
-    np.add.at(wins, (two, one), 1 - outcome)
-    assert found.weight is None
-    assert found.scale == 0.0
-    assert found.strengths == pytest.approx(strengths(wins), abs=1e-9)
-    assert found.draws.shape == (0, 4)
-
-
 def test_resamples_that_connect_nothing_have_no_strengths() -> None:
     # Systems 0 and 1 met on the first item only, 1 and 2 on the second only.
     per_item = np.zeros((2, 3, 3))
@@ -262,11 +178,3 @@ def test_resamples_that_connect_nothing_have_no_strengths() -> None:
     assert (undefined.all(axis=1) == undefined.any(axis=1)).all()
     assert 60 < undefined.all(axis=1).sum() < 140  # half of the resamples draw one item twice
     assert not np.isnan(found.drawn_shares).any()
-
-
-def test_length_controlled_resamples_that_connect_nothing_have_no_strengths() -> None:
-    first, second, items = np.array([0, 1]), np.array([1, 2]), np.array([0, 1])
-    found = length_controlled(first, second, np.ones(2), np.array([3.0, -2.0]), items, systems=3, resamples=200)
-    undefined = np.isnan(found.draws)
-    assert (undefined.all(axis=1) == undefined.any(axis=1)).all()
-    assert 60 < undefined.all(axis=1).sum() < 140

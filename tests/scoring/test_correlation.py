@@ -36,7 +36,6 @@ from fcconan.scoring.correlation.levels import (
     at_level,
     group_of,
 )
-from fcconan.scoring.correlation.partial import partial_correlations
 from fcconan.scoring.correlation.stability import stability
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.intervals import draws, percentile_interval
@@ -65,7 +64,6 @@ def _table(seed: int = 0, *, missing: float = 0.15, items: int = 9) -> ScoreTabl
         people,
         [f"item {row // 4}" for row in range(rows)],
         [f"system {row % 4}" for row in range(rows)],
-        lengths=generator.integers(5, 30, size=rows).astype(np.float64),
     )
 
 
@@ -209,30 +207,6 @@ def test_replies_of_no_known_system_are_missing_at_the_levels_of_systems() -> No
         found, expected = (correlate(each, levels=[level], resamples=0) for each in (table, less))
         assert [row.value for row in found] == pytest.approx([row.value for row in expected], abs=1e-12)
         assert [row.n_missing - 12 for row in found] == [row.n_missing for row in expected]
-
-
-def test_partial_correlations_need_four_rows_or_systems() -> None:
-    generator = np.random.default_rng(0)
-    # Item 0 and system 0 have three rows, item 1 and system 1 have four.
-    values, people, lengths = generator.random((1, 7)), generator.random((1, 7)), generator.random(7)
-    group = [0] * 3 + [1] * 4
-    table = ScoreTable(("m",), ("a",), values, people, group, group, lengths=lengths)
-    rows = {row.level: row for row in partial_correlations(table, coefficients=[PEARSON], resamples=0)}
-    x, y, z = values[0, 3:], people[0, 3:], lengths[3:]
-    xy, xz, yz = (stats.pearsonr(*each)[0] for each in ((x, y), (x, z), (y, z)))
-    expected = (xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2))
-    for level in (PER_ITEM, PER_SYSTEM):
-        assert rows[level].value == pytest.approx(expected, abs=1e-12)
-        assert (rows[level].n, rows[level].n_rows_too_few, rows[level].n_too_few, rows[level].n_missing) == (4, 3, 1, 0)
-    assert (rows[SYSTEM_MEANS].value, rows[SYSTEM_MEANS].reason) == (None, "too_few")
-    assert (rows[SYSTEM_MEANS].n, rows[SYSTEM_MEANS].n_rows_too_few) == (0, 7)
-    three = ScoreTable(("m",), ("a",), values[:, :3], people[:, :3], [0, 1, 2], [0, 1, 2], lengths=lengths[:3])
-    for row in partial_correlations(three, coefficients=[PEARSON], resamples=0):
-        assert (row.value, row.reason, row.n, row.n_rows_too_few, row.n_missing) == (None, "too_few", 0, 3, 0)
-        assert (row.ceiling, row.n_ceiling, row.n_annotators) == (None, 0, 0)
-    lengths[3:] = nan
-    for row in partial_correlations(table, levels=[PER_ITEM], coefficients=[PEARSON], resamples=0):
-        assert (row.value, row.reason, row.n_rows_too_few, row.n_missing) == (None, "too_few", 3, 4)
 
 
 def test_a_judge_is_compared_with_the_aspect_it_speaks_of() -> None:
@@ -404,46 +378,6 @@ def test_a_sample_of_the_pairs_finds_a_threshold_that_is_almost_as_good(monkeypa
     assert calibrated_threshold(x, y, group, seed=1) == calibrated_threshold(x, y, group, seed=1)
 
 
-@pytest.mark.parametrize("level", [POOLED, PER_SYSTEM, PER_ITEM])
-def test_partial_correlation_is_that_of_the_residuals(level: str) -> None:
-    table = _table(3, items=12)
-    (row,) = [
-        row
-        for row in partial_correlations(table, levels=[level], coefficients=[PEARSON], resamples=20)
-        if (row.metric, row.aspect) == ("Ombrey score", "relevance")
-    ]
-    assert table.lengths is not None
-    x, y, z = table.metric_values[0], table.human_values[0], table.lengths
-    there = np.isfinite(x) & np.isfinite(y)
-    group = {POOLED: np.zeros(48), PER_SYSTEM: table.system, PER_ITEM: table.item}[level]
-    found = []
-    for each in np.unique(group):
-        own = np.flatnonzero(there & (group == each))
-        if len(own) < 4 or min(np.ptp(x[own]), np.ptp(y[own]), np.ptp(z[own])) == 0:
-            continue
-        design = np.stack([np.ones(len(own)), z[own]], axis=1)
-        left = [values[own] - design @ np.linalg.lstsq(design, values[own], rcond=None)[0] for values in (x, y)]
-        if min(np.ptp(each) for each in left) > 1e-9:
-            found.append(float(stats.pearsonr(*left)[0]))
-    assert row.value == pytest.approx(np.mean(found), abs=1e-9)
-    assert row.n_groups == len(found)
-    assert row.coefficient == "pearson_given_length"
-    assert row.value is not None and row.low is not None and row.high is not None
-    assert row.low <= row.value <= row.high
-
-
-def test_partial_kendall_by_its_formula() -> None:
-    table = _table(1, missing=0.0)
-    rows = partial_correlations(table, levels=[POOLED], coefficients=[KENDALL_B, SPEARMAN], resamples=0)
-    assert table.lengths is not None and len(rows) == 8
-    for row in rows:
-        f = SCIPY[row.coefficient.removesuffix("_given_length")]
-        x = table.metric_values[table.metrics.index(row.metric)]
-        y = table.human_values[table.aspects.index(row.aspect)]
-        xy, xz, yz = f(x, y), f(x, table.lengths), f(y, table.lengths)
-        assert row.value == pytest.approx((xy - xz * yz) / math.sqrt((1 - xz**2) * (1 - yz**2)), abs=1e-12)
-
-
 @pytest.mark.long
 def test_intervals_cover_in_95_of_100_worlds() -> None:
     """2000 worlds of 150 items with 4 replies: normal values, of which the items share a part.
@@ -546,11 +480,6 @@ def test_tables_that_do_not_fit_are_refused(change: dict[str, object], message: 
     assert "\n" not in str(raised.value)
 
 
-def test_partial_correlations_need_a_coefficient_that_has_one() -> None:
-    with pytest.raises(InputError, match="partial correlations need one of pearson, spearman, kendall_b"):
-        partial_correlations(_table(), coefficients=["kendall_c"])
-
-
 def test_rows_are_grouped_by_level() -> None:
     item, system = np.array([0, 0, 1, 2]), np.array([0, 1, 0, 1])
     assert group_of(POOLED, item, system).tolist() == [0, 0, 0, 0]
@@ -601,14 +530,11 @@ def test_some_metrics_and_rows_of_a_table() -> None:
         human_values=np.array([[7.0, 8.0, 9.0]]),
         items=["i1", "i2", "i3"],
         systems=["X", "Y", "Z"],
-        lengths=np.array([10.0, 20.0, 30.0]),
         annotators=np.array([[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]),
         about=(None, "tone"),
     )
     some = table.select([1], [2, 0])
     assert (some.metrics, some.about, some.items, some.systems) == (("b",), ("tone",), ["i3", "i1"], ["Z", "X"])
     assert (some.metric_values.tolist(), some.human_values.tolist()) == ([[6.0, 4.0]], [[9.0, 7.0]])
-    assert some.lengths is not None
     assert some.annotators is not None
-    assert (some.lengths.tolist(), some.annotators.tolist()) == ([30.0, 10.0], [[[3.0, 1.0]], [[6.0, 4.0]]])
-    assert table.select([0]).items == table.items
+    assert some.annotators.tolist() == [[[3.0, 1.0]], [[6.0, 4.0]]]

@@ -1,7 +1,6 @@
 import itertools
 import math
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -21,13 +20,11 @@ from fcconan.scoring.correlation.coefficients import (
     KENDALL_C,
     PEARSON,
     SPEARMAN,
-    group_coefficients,
 )
 from fcconan.scoring.correlation.levels import LEVELS, PER_ITEM, PER_SYSTEM, POOLED, SYSTEM_MEANS
 from fcconan.scoring.correlation.metric_tests import permutation_families, permutation_signature, permutation_tests
 from fcconan.scoring.correlation.permutation_kernels import Comparison, prepare_comparison, standardised
 from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
-from fcconan.scoring.correlation.williams import williams_signature, williams_test, williams_tests
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.families import floor_notes
 from tests.scoring.test_correlation import SCIPY, _brute
@@ -489,143 +486,6 @@ def _weighted_pearson(x: Floats, y: Floats, weights: Floats) -> Floats:
     return found
 
 
-def test_williams_equals_the_printed_example() -> None:
-    # Steiger's first case as R's psych::r.test prints it: n = 103, r = .4 and .5, r between them .1: t = -.89, p < .37.
-    found, p = williams_test(np.array(0.4), np.array(0.5), np.array(0.1), 103)
-    assert float(found) == pytest.approx(-0.89, abs=0.005)
-    assert float(p) == pytest.approx(0.37, abs=0.005)
-    assert float(p) == pytest.approx(2 * stats.t.sf(abs(float(found)), 100), abs=1e-15)
-    few, p = williams_test(np.array(0.4), np.array(0.5), np.array(0.1), 4)
-    assert float(p) == pytest.approx(1 - 2 * math.atan(abs(float(few))) / math.pi, abs=1e-12)  # one degree of freedom
-    # The same by the determinant of the matrix of correlations.
-    determinant = np.linalg.det(np.array([[1, 0.4, 0.5], [0.4, 1, 0.1], [0.5, 0.1, 1]]))
-    below = 2 * 102 / 100 * determinant + 0.45**2 * 0.9**3
-    assert float(found) == pytest.approx(-0.1 * math.sqrt(102 * 1.1 / below), abs=1e-12)
-
-
-def test_williams_has_the_right_level_for_independent_normal_rows() -> None:
-    generator = np.random.default_rng(0)
-    worlds, rows = 4000, 30
-    people = generator.standard_normal((worlds, rows))
-    first, second = (people + generator.standard_normal((2, worlds, rows))) / math.sqrt(2)
-    centred = [each - each.mean(axis=1, keepdims=True) for each in (first, second, people)]
-    a, b, z = (each / np.sqrt((each**2).sum(axis=1, keepdims=True)) for each in centred)
-    p = williams_test((a * z).sum(axis=1), (b * z).sum(axis=1), (a * b).sum(axis=1), rows)[1]
-    assert abs((p <= 0.05).mean() - 0.05) < 4 * math.sqrt(0.05 * 0.95 / worlds)
-
-
-def test_williams_tests_of_a_table() -> None:
-    generator = np.random.default_rng(0)
-    values, people = generator.random((2, 35)), generator.random((1, 35))
-    table = ScoreTable(("a", "b"), ("r",), values, people, ITEM.tolist(), SYSTEM.tolist())
-    rows = williams_tests(table, levels=[POOLED, SYSTEM_MEANS], coefficients=[PEARSON, SPEARMAN])
-    assert [(row.level, row.coefficient) for row in rows] == [
-        (POOLED, PEARSON), (POOLED, SPEARMAN), (SYSTEM_MEANS, PEARSON), (SYSTEM_MEANS, SPEARMAN),
-    ]  # fmt: skip
-    for row in rows:
-        trio = np.concatenate([values, people])
-        if row.level == SYSTEM_MEANS:
-            trio = np.stack([trio[:, each == SYSTEM].mean(axis=1) for each in range(5)], axis=1)
-        r_az, r_bz, r_ab = (SCIPY[row.coefficient](trio[i], trio[j]) for i, j in ((0, 2), (1, 2), (0, 1)))
-        expected = williams_test(np.array(r_az), np.array(r_bz), np.array(r_ab), trio.shape[1])[1]
-        assert row.difference == pytest.approx(r_az - r_bz, abs=1e-12)
-        assert row.p == pytest.approx(float(expected), abs=1e-12)
-        assert row.p_corrected == row.p
-
-
-def test_williams_leaves_replies_of_no_known_system_out_of_the_means() -> None:
-    generator = np.random.default_rng(0)
-    values, people = generator.random((2, 35)), generator.random((1, 35))
-    systems = ["unknown" if each == 4 else f"system {each}" for each in SYSTEM]
-    table = ScoreTable(("a", "b"), ("r",), values, people, ITEM.tolist(), systems)
-    there = SYSTEM != 4
-    known = ScoreTable(
-        ("a", "b"), ("r",), values[:, there], people[:, there], ITEM[there].tolist(), SYSTEM[there].tolist()
-    )
-    found, expected = (williams_tests(each, levels=[SYSTEM_MEANS]) for each in (table, known))
-    assert [(row.p, row.n) for row in found] == [(row.p, 28) for row in expected]
-    signature = williams_signature(table, found, population="x@1")
-    family = "family:aspect-level-coefficient|tests:2x1|floor:none|correction:holm"
-    assert signature.endswith(f"|test:williams|sides:2|{family}")
-    assert signature != williams_signature(known, expected, population="x@1")
-
-
-def test_williams_of_metrics_that_are_each_others_mirror_has_no_value() -> None:
-    # The determinant is 1 - 3/4 - 1/4 and r_a + r_b is 0, both exactly: nothing is left to divide by.
-    for value in williams_test(np.array(0.5), np.array(-0.5), np.array(0.5), 10):
-        assert math.isnan(float(value))
-    # A metric and its opposite: here rounding leaves 1e-16 or so, which must not pass for a denominator.
-    generator = np.random.default_rng(0)
-    values, people = generator.random((100, 30)), generator.random((100, 30))
-    r_a, r_b, r_ab = (
-        group_coefficients(x, y, [PEARSON])[PEARSON]
-        for x, y in ((values, people), (1 - values, people), (values, 1 - values))
-    )
-    assert (r_ab != -1).any()
-    assert np.isnan(williams_test(r_a, r_b, r_ab, 30)[1]).all()
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"levels": ["per_item"]}, "unknown level 'per_item': known are pooled, system_means"),
-        ({"coefficients": ["kendall_b"]}, "unknown coefficient 'kendall_b': known are pearson, spearman"),
-    ],
-)
-def test_williams_is_for_some_levels_and_coefficients(options: dict[str, list[str]], message: str) -> None:
-    table = ScoreTable(("a", "b"), ("r",), np.zeros((2, 1)), np.zeros((1, 1)), [0], [0])
-    with pytest.raises(InputError, match=f"^{message}$"):
-        williams_tests(table, **options)
-
-
-def test_williams_without_rows_that_have_all_three_values() -> None:
-    table = ScoreTable(("a", "b"), ("r",), np.array([[1.0, nan], [2.0, 1.0]]), np.array([[nan, 1.0]]), [0, 1], [0, 0])
-    (row,) = williams_tests(table, coefficients=[PEARSON])
-    assert (row.p, row.difference, row.reason, row.n) == (None, None, "no_rows", 0)
-    assert (row.test, row.n_undefined, row.aspect) == ("williams", 0, "r")
-    form = r"fcconan:[^|]+\|data:[0-9a-f]{12}\|rows:2\|items:2\|systems:1\|missing:left-out\|test:williams\|.*"
-    assert re.fullmatch(form, williams_signature(table, [row]))
-
-
-def test_williams_needs_four_observations() -> None:
-    table = ScoreTable(
-        ("a", "b"),
-        ("r",),
-        np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]]),
-        np.array([[1.0, 2.0, 3.0]]),
-        [0, 1, 2],
-        [0] * 3,
-    )
-    (row, _) = williams_tests(table)
-    assert (row.p, row.reason, row.n) == (None, "too_few", 3)
-    assert row.difference is not None
-    values, people = np.array([1.0, 2.0, 4.0, 3.0]), np.array([[1.0, 3.0, 2.0, 5.0]])
-    table = ScoreTable(("a", "b"), ("r",), np.stack([values, -values]), people, [0, 1, 2, 3], [0] * 4)
-    (row,) = williams_tests(table, coefficients=[SPEARMAN])
-    assert (row.p, row.reason, row.n) == (None, "degenerate", 4)
-
-
-@pytest.mark.parametrize("coefficient", [PEARSON, SPEARMAN])
-def test_metrics_that_correlate_by_one_cannot_differ(coefficient: str) -> None:
-    generator = np.random.default_rng(0)
-    values, people = generator.random(30), generator.random((1, 30))
-    for other in (values, 3 * values + 0.1):
-        table = ScoreTable(("a", "b"), ("r",), np.stack([values, other]), people, list(range(30)), [0] * 30)
-        (row,) = williams_tests(table, coefficients=[coefficient])
-        assert row.difference == pytest.approx(0.0, abs=1e-12)
-        assert (row.p, row.reason) == (1.0, None)
-
-
-def test_williams_says_why_there_is_no_p() -> None:
-    generator = np.random.default_rng(0)
-    values, people = generator.random(30), generator.random((1, 30))
-    for other, reason in ((np.full(30, 0.5), "constant"), (-values, "degenerate")):
-        table = ScoreTable(("a", "b"), ("r",), np.stack([values, other]), people, list(range(30)), [0] * 30)
-        (row,) = williams_tests(table, coefficients=[SPEARMAN])
-        assert (row.p, row.p_corrected, row.reason) == (None, None, reason)
-        assert (row.difference is None) == (reason == "constant")
-
-
 def test_the_signature_of_tests_names_unit_swaps_seed_and_families() -> None:
     table = ScoreTable(("a", "b"), ("r",), np.eye(2, 3), np.array([[1.0, 2.0, 3.0]]), [0, 1, 2], [0] * 3)
 
@@ -664,5 +524,3 @@ def test_bad_options_are_refused(options: dict[str, object], message: str) -> No
     table = ScoreTable(("a", "b"), ("r",), np.zeros((2, 3)), np.zeros((1, 3)), [0, 1, 2], [0] * 3)
     with pytest.raises(InputError, match=message):
         permutation_tests(table, **options)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="known are pooled, system_means"):
-        williams_tests(table, levels=[PER_SYSTEM])

@@ -43,8 +43,6 @@ def test_people_stand_in_rows_and_what_is_missing_is_counted() -> None:
     assert (rated.replies, rated.items, rated.systems) == (["r1", "r2", "r3"], ["i1", "i1", "i2"], ["A", "B", "A"])
     assert (rated.knows_items, rated.knows_systems) == (True, True)
     assert rated.missing == {("anna", "relevance"): {"skipped": 1}, ("ben", "relevance"): {"no_value": 1}}
-    assert rated.lengths is not None
-    np.testing.assert_array_equal(rated.lengths, [4, 0, np.nan])  # an empty text has no words, no text no length
     assert rated.scale("relevance", names) == (1.0, 5.0)
 
 
@@ -70,7 +68,7 @@ def test_an_unclear_direction_is_refused(said: Any) -> None:
 
 def test_nothing_known_about_replies_makes_each_an_item_of_an_unknown_system() -> None:
     rated = Ratings(PEOPLE)
-    assert (rated.items, rated.systems, rated.lengths) == (["r1", "r2", "r3"], ["unknown"] * 3, None)
+    assert (rated.items, rated.systems) == (["r1", "r2", "r3"], ["unknown"] * 3)
     assert (rated.knows_items, rated.knows_systems) == (False, False)
 
 
@@ -83,16 +81,12 @@ def test_ratings_may_tell_of_their_replies_themselves() -> None:
     rated = Ratings(rows)
     assert (rated.replies, rated.items, rated.systems) == (["0", "1"], ["0", "0"], ["1", "0"])
     assert (rated.raters(), rated.knows_items, rated.knows_systems) == (["0", "1"], True, True)
-    assert rated.lengths is not None
-    np.testing.assert_array_equal(rated.lengths, [2, np.nan])
     # What the replies do not say, the ratings may.
     rated = Ratings(rows, [{"reply_id": 0, "text": "Two words."}, {"reply_id": 1.0, "text": "One, two, three."}])
     assert (rated.items, rated.systems) == (["0", "0"], ["1", "0"])
-    assert rated.lengths is not None
-    np.testing.assert_array_equal(rated.lengths, [2, 3])
 
 
-@pytest.mark.parametrize("column", ["item_id", "system", "hs_id", "text"])
+@pytest.mark.parametrize("column", ["item_id", "system", "hs_id"])
 def test_replies_that_contradict_the_ratings_are_refused(column: str) -> None:
     ratings = [*PEOPLE[:3], PEOPLE[3] | {column: "Tessok"}]
     with pytest.raises(InputError) as refused:
@@ -135,7 +129,6 @@ def test_a_table_has_the_mean_of_people_and_every_metric() -> None:
     np.testing.assert_array_equal(
         table.metric_values, [[3, missing, missing], [0.25, missing, missing], [missing, missing, 0.5]]
     )
-    np.testing.assert_array_equal(np.asarray(table.lengths), [4, 0, missing])
     assert table.annotators is not None
     np.testing.assert_array_equal(table.annotators, [[[2, 4, missing]], [[5, missing, missing]]])
 
@@ -226,10 +219,6 @@ def test_a_complaint_names_where_the_row_comes_from() -> None:
             [*REPLIES, {**REPLIES[0], "system": "B"}],
             "the reply r1 has the system 'A', and in another row 'B': give every reply an id of its own",
         ),
-        (
-            [*REPLIES, {**REPLIES[3], "text": "x" * 50}],
-            f"the reply r4 has the text 'Nobody rated this.', and in another row '{'x' * 36}...: give every reply",
-        ),
     ],
 )
 def test_replies_that_do_not_belong_are_refused(replies: list[Row], message: str) -> None:
@@ -241,8 +230,6 @@ def test_replies_that_do_not_belong_are_refused(replies: list[Row], message: str
 def test_a_reply_may_be_named_twice_if_nothing_contradicts() -> None:
     rated = Ratings(PEOPLE, [*REPLIES, REPLIES[0], {"reply_id": "r3", "text": "Yes."}])
     assert rated.systems == ["A", "B", "A"]
-    assert rated.lengths is not None
-    np.testing.assert_array_equal(rated.lengths, [4, 0, 1])  # what one row does not say, another may
 
 
 @pytest.mark.parametrize(
@@ -272,21 +259,6 @@ def test_people_on_two_scales_are_refused() -> None:
     rows = [*PEOPLE, _rating("r1", "clara", 0, low=0, high=1), _scored("r1", "judge", 3)]
     with pytest.raises(InputError, match=r"^relevance was rated on different scales, 0 to 1 and 1 to 5: bring"):
         Ratings(rows).table()
-
-
-def test_errors_are_of_judges_on_peoples_scale() -> None:
-    same, other = (
-        {**_rating("r1", name, 1, low=1, high=high), "rater_kind": "model"}
-        for name, high in (("same", 5), ("other", 9))
-    )
-    rated = Ratings([*PEOPLE, same, other, _scored("r1", "bleu-4", 0.5)])
-    kept = rated.on_one_scale(rated.table())
-    assert (kept.metrics, kept.about, kept.metric_values.tolist()[0][0]) == (("same",), ("relevance",), 1.0)
-    with pytest.raises(InputError, match=r"^no judge is on people.s scale \(low, high\), which errors need: leave --"):
-        rated.on_one_scale(rated.table(metrics=["other", "bleu-4"]))
-    chosen = rated.table(people=["other"], metrics=["same"])
-    with pytest.raises(InputError, match=r"^no judge is on people"):
-        rated.on_one_scale(chosen, ["other"])
 
 
 def test_praise_is_high_unless_the_rows_say_otherwise() -> None:

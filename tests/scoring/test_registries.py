@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.parsing.parsers import _VERDICTS
 from fcconan.parsing.results import Verdict
-from fcconan.scoring import REFERENCE_COMBINATIONS, WILLIAMS
+from fcconan.scoring import REFERENCE_COMBINATIONS
 from fcconan.scoring.agreement import _COEFFICIENTS, AGREEMENT_COEFFICIENTS
 from fcconan.scoring.correlation.coefficients import COEFFICIENTS
 from fcconan.scoring.correlation.levels import LEVELS
@@ -33,7 +33,7 @@ def option(options: Any, name: str) -> set[str]:
         (option(AgreeOptions, "coefficient"), AGREEMENT_COEFFICIENTS),
         (option(CorrelateOptions, "coefficient"), COEFFICIENTS),
         (option(CorrelateOptions, "level"), LEVELS),
-        (option(CorrelateOptions, "tests"), (*UNITS, WILLIAMS)),
+        (option(CorrelateOptions, "tests"), UNITS),
         (option(MetricsOptions, "multi_reference"), REFERENCE_COMBINATIONS),
         (option(RankOptions, "between_raters"), SCORES),
         (words(Tokens), _TOKENISERS),

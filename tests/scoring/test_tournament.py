@@ -131,7 +131,7 @@ def test_the_best_system_comes_first() -> None:
 
 def test_signature() -> None:
     result = rank_systems(
-        SMALL, population="demo-1.2.3/human", resamples=200, seed=7, lengths=None, regularisation=0.5, confidence=0.9
+        SMALL, population="demo-1.2.3/human", resamples=200, seed=7, regularisation=0.5, confidence=0.9
     )
     assert result["signature"] == (
         f"fcconan:{fcconan.__version__}|metric:bradley-terry+share|data:demo-1.2.3/human|raters:r1|items:3|verdicts:6-of-7|"
@@ -340,8 +340,6 @@ def test_the_majority_is_that_of_the_raters_of_the_rows() -> None:
         ({"regularisation": math.inf}, "found the regularisation inf"),
         ({"resamples": -1}, "-1 resamples"),
         ({"confidence": 1.0}, "the confidence 1.0: give a number above 0, 0 or more, and a number between 0 and 1"),
-        ({"lengths": {}}, "no comparison has a length for both replies"),
-        ({"lengths": {"p": -1.0}}, "the length of a reply is infinite or below 0"),
     ],
 )
 def test_bad_settings_are_refused(settings: dict[str, Any], message: str) -> None:
@@ -360,83 +358,6 @@ def test_verdicts_without_a_majority_are_not_readable_either() -> None:
     rows = [row("ant", "elk", "a", rater="r1"), row("ant", "elk", "b", rater="r2")]
     with pytest.raises(InputError, match=r"^no verdict is readable \(0 invalid, 1 unresolved\)"):
         rank_systems(rows, majority=True)
-
-
-def _with_lengths(seed: int) -> tuple[list[Row], dict[str, float]]:
-    """Verdicts that go by length alone: ant writes longer replies than elk, elk than owl."""
-    generator = np.random.default_rng(seed)
-    rows, lengths = [], {}
-    for item in range(60):
-        for place, system in enumerate(("owl", "elk", "ant")):
-            lengths[f"{system}-{item}"] = float(20 + 10 * place + generator.integers(-15, 16))
-        for a, b in combinations(("ant", "elk", "owl"), 2):
-            longer = lengths[f"{a}-{item}"] - lengths[f"{b}-{item}"]
-            verdict = "a" if generator.random() < 1 / (1 + math.exp(-2 * math.tanh(longer / 20))) else "b"
-            rows.append(row(a, b, verdict, f"i{item}", reply_a=f"{a}-{item}", reply_b=f"{b}-{item}"))
-    return rows, lengths
-
-
-def test_length_control_takes_away_what_length_gave() -> None:
-    rows, lengths = _with_lengths(0)
-    result = rank_systems(rows, lengths=lengths, resamples=300)
-    controlled = result["length_controlled"]
-    plain = _by_name(result)
-    assert plain["ant"]["low"] > 0 > plain["owl"]["high"]
-    assert 0.5 < controlled["weight_low"] < controlled["weight"] < controlled["weight_high"]
-    differences = [lengths[each["reply_a"]] - lengths[each["reply_b"]] for each in rows]
-    assert controlled["scale"] == pytest.approx(math.sqrt(np.mean(np.square(differences))), abs=1e-12)
-    fitted = [system["bradley_terry"] for system in controlled["systems"]]
-    assert fitted == sorted(fitted, reverse=True)
-    for system in controlled["systems"]:
-        assert system["low"] < 0 < system["high"]
-    assert (controlled["n"], controlled["n_without_length"], controlled["reason"]) == (180, 0, None)
-    assert controlled["formula"] == "log odds = s_a - s_b + weight * tanh((length_a - length_b) / scale)"
-    assert result["signature"].endswith("|length:words")
-    assert controlled["unit"] == "words"
-    narrow = rank_systems(rows, lengths=lengths, resamples=300, confidence=0.5)
-    for name, wide in plain.items():
-        inner = _by_name(narrow)[name]
-        assert wide["low"] < inner["low"] < inner["high"] < wide["high"]
-    inner = narrow["length_controlled"]
-    assert controlled["weight_low"] < inner["weight_low"] < inner["weight_high"] < controlled["weight_high"]
-
-
-def test_replies_without_a_word_have_a_length() -> None:
-    rows, lengths = _with_lengths(0)
-    controlled = rank_systems(rows, lengths=lengths | {"ant-0": 0.0}, resamples=0)["length_controlled"]
-    assert (controlled["n"], controlled["n_without_length"]) == (180, 0)
-
-
-def test_one_item_has_no_length_controlled_interval() -> None:
-    rows, lengths = _with_lengths(0)
-    controlled = rank_systems(rows[:3], lengths=lengths, resamples=20)["length_controlled"]
-    assert [controlled[key] for key in ("weight_low", "weight_high")] == [None, None]
-    assert {(system["low"], system["high"]) for system in controlled["systems"]} == {(None, None)}
-
-
-def test_comparisons_without_lengths_are_counted() -> None:
-    rows, lengths = _with_lengths(1)
-    del lengths["ant-0"], lengths["owl-1"]
-    controlled = rank_systems(rows, lengths=lengths, resamples=0)["length_controlled"]
-    assert (controlled["n"], controlled["n_without_length"]) == (176, 4)
-
-
-def test_a_system_without_lengths_leaves_no_length_controlled_strengths() -> None:
-    rows, lengths = _with_lengths(1)
-    known = {reply: length for reply, length in lengths.items() if not reply.startswith("ant")}
-    controlled = rank_systems(rows, lengths=known, resamples=0)["length_controlled"]
-    assert (controlled["systems"], controlled["weight"], controlled["reason"]) == ([], None, "disconnected")
-
-
-def test_equal_lengths_give_the_plain_strengths() -> None:
-    rows, lengths = _with_lengths(2)
-    result = rank_systems(rows, lengths=dict.fromkeys(lengths, 12.0), resamples=5, regularisation=2.0)
-    controlled = result["length_controlled"]
-    assert [controlled[key] for key in ("weight", "weight_low", "weight_high")] == [None] * 3
-    assert controlled["reason"] == "equal_lengths"
-    plain = _by_name(result)
-    for system in controlled["systems"]:
-        assert system["bradley_terry"] == pytest.approx(plain[system["name"]]["bradley_terry"], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -524,18 +445,6 @@ def test_an_unknown_score_is_refused() -> None:
         compare_raters(SMALL, score="elo")
 
 
-def test_invalid_verdicts_have_no_part_in_length_control() -> None:
-    rows, lengths = _with_lengths(3)
-    invalid = [each | {"verdict": "invalid"} for each in rows[:3]]
-    with_invalid, without = (
-        rank_systems(chosen, lengths=lengths, resamples=0)["length_controlled"]
-        for chosen in (invalid + rows[3:], rows[3:])
-    )
-    assert with_invalid == without
-    assert (without["n"], without["n_without_length"]) == (177, 0)
-
-
 def test_the_result_is_json_without_nan() -> None:
-    rows, lengths = _with_lengths(4)
-    result = rank_systems([*rows, row("yak", "ant", "invalid")], lengths=lengths, resamples=30)
+    result = rank_systems([*SMALL, row("yak", "ant", "invalid")], resamples=30)
     assert json.loads(json.dumps(result, allow_nan=False)) == result

@@ -105,7 +105,7 @@ class Correlation:
         n_groups: Number of groups in the mean; for `system_means`, the number of systems; 1 for `pooled`.
         n_constant: Number of groups of two rows or more without a coefficient, because the metric or people are
             constant in them.
-        n_too_few: Number of groups with fewer than two rows (given length: four); for `system_means`, 1 if there are
+        n_too_few: Number of groups with fewer than two rows; for `system_means`, 1 if there are
             that few systems.
         n_rows_too_few: Number of rows with both values in such groups.
         n_missing: Number of rows that lack the metric's value or people's.
@@ -179,11 +179,11 @@ def correlate(
         ceilings = human_ceilings(own, level, names)
         for part in complete_rows(own, own.metric_values, own.human_values, own.pairs):
             values = evaluate(level, part, names)
-            for position, row in level_rows(own, level, part, values, part.pairs, resamples, seed, confidence):
+            for position, row in _level_rows(own, level, part, values, resamples, seed, confidence):
                 ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
                 row = replace(row, ceiling=ceiling.value, n_ceiling=ceiling.n, n_annotators=ceiling.n_annotators)
                 found.append(replace(row, chance=_chance(level, part, position, row.coefficient)))
-    return in_order(found, table, names)
+    return _in_order(found, table, names)
 
 
 def correlation_signature(
@@ -206,7 +206,7 @@ def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
     import fcconan
 
     digest = hashlib.sha256(json.dumps([table.metrics, table.aspects, table.about]).encode())
-    for values in (table.metric_values, table.human_values, table.lengths, table.annotators):
+    for values in (table.metric_values, table.human_values, table.annotators):
         digest.update(b"none" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
     digest.update(json.dumps([table.item.tolist(), table.system.tolist()]).encode())
     return {
@@ -219,16 +219,14 @@ def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
     }
 
 
-def level_rows(
+def _level_rows(
     table: ScoreTable,
     level: str,
     part: CompleteRows,
     values: LevelValues,
-    pairs: Sequence[tuple[int, int]],
     resamples: int,
     seed: int,
     confidence: float,
-    left_out: int = 0,
 ) -> Iterator[tuple[int, Correlation]]:
     """Yields positions and rows of a level, without chance and ceiling.
 
@@ -237,19 +235,17 @@ def level_rows(
         level: One of `LEVELS`.
         part: Rows behind the values.
         values: Values of the level on these rows.
-        pairs: Metric and aspect of the value at each position.
         resamples: Number of resamples; 0 for no intervals.
         seed: Seed of the bootstrap.
         confidence: Confidence level of the intervals.
-        left_out: Number of complete rows that are not in the part, because their groups are too small.
     """
     n_items = len(np.unique(part.item))
     draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}
     observed = values.values()
-    n_there = len(part.rows) + left_out
+    n_there = len(part.rows)
     for name, groups in values.groups.items():
         ends = percentile_interval(draws[name].T, confidence) if name in draws else None
-        for position, (metric, aspect) in enumerate(pairs):
+        for position, (metric, aspect) in enumerate(part.pairs):
             value = finite(observed[name][position])
             defined = int(np.isfinite(groups[position]).sum())
             constant = groups.shape[1] - defined
@@ -274,7 +270,7 @@ def level_rows(
                     n_groups=len(np.unique(part.system)) if level == SYSTEM_MEANS and defined else defined,
                     n_constant=constant,
                     n_too_few=values.n_too_few,
-                    n_rows_too_few=values.n_rows_too_few + left_out,
+                    n_rows_too_few=values.n_rows_too_few,
                     n_missing=len(table.items) - n_there,
                     n_missing_metric=rated - n_there,
                     n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if resampled else 0,
@@ -290,7 +286,7 @@ def _chance(level: str, part: CompleteRows, position: int, coefficient: str) -> 
     return finite(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
 
 
-def in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:
+def _in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:
     """Sorts rows by level, coefficient, aspect and metric, each in the order of the arguments."""
     return sorted(
         rows,

@@ -25,8 +25,6 @@ from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
 from fcconan.scoring.score_table import CompleteRows, ScoreTable
 from fcconan.scoring.significance.intervals import bootstrap_means, means, safe_divide
 
-Combine = Callable[[Floats], Floats]
-
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
 LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)
 UNKNOWN = "unknown"  # the system of a reply without one
@@ -70,23 +68,18 @@ def group_of(level: str, item: Ints, system: Ints) -> Ints:
     return {POOLED: np.zeros_like(item), PER_ITEM: item, PER_SYSTEM: system}[level]
 
 
-def evaluate(
-    level: str, part: CompleteRows, coefficients: Sequence[str], combine: Combine | None = None
-) -> LevelValues:
+def evaluate(level: str, part: CompleteRows, coefficients: Sequence[str]) -> LevelValues:
     """Computes coefficients at a level, and prepares their bootstrap over HS instances.
 
     Args:
         level: One of `LEVELS`.
         part: The rows.
         coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients`.
-        combine: Function that is applied to the coefficients of the pairs within each group; shape (pairs, ...) to
-            (values, ...). None for the coefficients themselves.
     """
-    merge = combine or (lambda values: values)
     if level == PER_ITEM:
-        return _per_item(part, coefficients, merge)
+        return _per_item(part, coefficients)
     if level == SYSTEM_MEANS:
-        return _system_means(part, coefficients, merge)
+        return _system_means(part, coefficients)
     n_groups = {POOLED: 1, PER_SYSTEM: part.n_systems}[level]
     group = group_of(level, part.item, part.system)
     thresholds = _thresholds(part, group, coefficients)
@@ -102,10 +95,8 @@ def evaluate(
 
     def within(weights: Floats) -> dict[str, Floats]:
         found = [kernel(weights) for kernel in kernels]
-        empty = np.zeros((len(merge(np.zeros((len(part.pairs), 1)))), 0, weights.shape[1]))
-        return {
-            name: np.stack([merge(each[name]) for each in found], axis=1) if found else empty for name in coefficients
-        }
+        empty = np.zeros((len(part.pairs), 0, weights.shape[1]))
+        return {name: np.stack([each[name] for each in found], axis=1) if found else empty for name in coefficients}
 
     def of_all(weights: Floats) -> dict[str, Floats]:
         return {name: means(values, axis=1) for name, values in within(weights).items()}
@@ -126,7 +117,7 @@ def _thresholds(part: CompleteRows, group: Ints, coefficients: Sequence[str]) ->
     return [calibrated_threshold(part.x[metric], part.y[aspect], group) for metric, aspect in part.pairs]
 
 
-def _per_item(part: CompleteRows, coefficients: Sequence[str], merge: Combine) -> LevelValues:
+def _per_item(part: CompleteRows, coefficients: Sequence[str]) -> LevelValues:
     thresholds = _thresholds(part, part.item, coefficients)
     found = {name: np.full((len(part.pairs), part.n_items), np.nan) for name in coefficients}
     sizes = np.bincount(part.item, minlength=part.n_items)
@@ -135,16 +126,15 @@ def _per_item(part: CompleteRows, coefficients: Sequence[str], merge: Combine) -
             own = group_coefficients(part.x[metric][rows], part.y[aspect][rows], coefficients, threshold=threshold)
             for name, values in own.items():
                 found[name][position, items] = values
-    merged = {name: merge(values) for name, values in found.items()}
 
     def resample(resamples: int, seed: int) -> dict[str, Floats]:
-        return {name: bootstrap_means(values, resamples=resamples, seed=seed).T for name, values in merged.items()}
+        return {name: bootstrap_means(values, resamples=resamples, seed=seed).T for name, values in found.items()}
 
-    large = {name: values[:, sizes > 1] for name, values in merged.items()}
+    large = {name: values[:, sizes > 1] for name, values in found.items()}
     return LevelValues(large, thresholds, int((sizes < 2).sum()), int((sizes == 1).sum()), resample)
 
 
-def _system_means(part: CompleteRows, coefficients: Sequence[str], merge: Combine) -> LevelValues:
+def _system_means(part: CompleteRows, coefficients: Sequence[str]) -> LevelValues:
     used = np.unique(part.system)
     shape = (len(used), part.n_items)
     cell = np.searchsorted(used, part.system) * part.n_items + part.item
@@ -180,7 +170,7 @@ def _system_means(part: CompleteRows, coefficients: Sequence[str], merge: Combin
                 own_x, own_y = (values[np.ix_(pattern, columns)].T for values in (drawn_x[metric], drawn_y[aspect]))
                 for name, values in group_coefficients(own_x, own_y, coefficients, threshold=threshold).items():
                     found[name][position, columns] = values
-        return {name: merge(values) for name, values in found.items()}
+        return found
 
     observed = across(np.ones((part.n_items, 1)))
     return LevelValues(

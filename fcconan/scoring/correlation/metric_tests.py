@@ -54,15 +54,14 @@ class MetricTest:
         aspect: Aspect that people rated.
         level: One of `LEVELS`.
         coefficient: Name of the coefficient.
-        test: `perm_both`, `perm_input` or `williams`.
+        test: `perm_both` or `perm_input`.
         difference: Coefficient of `a` minus that of `b`, on the rows that have both; None if one is undefined.
-        p: p value, for swaps (c + 1) / (n + 1), never 0; None without a difference.
-        p_corrected: p adjusted within the family: by max-T for swaps, by Holm's method for `williams`.
+        p: p value, (c + 1) / (n + 1), never 0; None without a difference.
+        p_corrected: p adjusted within the family by max-T.
         n: Number of rows with both metrics and a value by people.
-        n_units: Number of replies or items of these rows, whose values are swapped together; None for `williams`.
+        n_units: Number of replies or items of these rows, whose values are swapped together.
         n_undefined: Number of swaps after which a coefficient is undefined; they count against a difference.
-        reason: Reason of a missing p: `no_rows`, `too_few` or `constant`; for `williams` also `degenerate`, if both
-            coefficients are defined and determine each other.
+        reason: Reason of a missing p: `no_rows`, `too_few` or `constant`.
     """
 
     a: str
@@ -75,8 +74,8 @@ class MetricTest:
     p: float | None
     p_corrected: float | None = None
     n: int
-    n_units: int | None = None
-    n_undefined: int = 0
+    n_units: int
+    n_undefined: int
     reason: str | None
 
     @property
@@ -115,7 +114,7 @@ def permutation_tests(
     rows: list[MetricTest] = []
     for level in check_names("level", levels, LEVELS):
         whole = at_level(table, level)
-        compared = compared_pairs(whole)
+        compared = _compared_pairs(whole)
         at_once = max(1, DIFFERENCES // max(1, len(compared) * len(names) * swaps))
         for start in range(0, len(table.aspects), at_once):
             prepared = _prepared(whole, level, names, compared, range(start, start + at_once))
@@ -163,27 +162,16 @@ def permutation_families(tests: Sequence[MetricTest], *, swaps: int = 10_000) ->
         tests: Result of `permutation_tests`.
         swaps: See `permutation_tests`.
     """
-    found, members = metric_families(tests, CORRECTION), members_of_families(tests)
-    for at, family in enumerate(found):
-        units = max(tests[each].n_units or 0 for each in members[family.name])
-        found[at] = replace(family, floor=p_floor(swaps, units) if family.n_tests else None, units=units)
+    found = []
+    for name, members in _members_of_families(tests).items():
+        n_tests = sum(tests[each].p is not None for each in members)
+        units = max(tests[each].n_units for each in members)
+        floor = p_floor(swaps, units) if n_tests else None
+        found.append(Family(name, "all pairs of metrics", n_tests, floor, CORRECTION, units))
     return found
 
 
-def metric_families(tests: Sequence[MetricTest], correction: str) -> list[Family]:
-    """Returns the families of tests between metrics, in their order, without the smallest possible p.
-
-    Args:
-        tests: The tests.
-        correction: Method that adjusted p.
-    """
-    return [
-        Family(name, "all pairs of metrics", sum(tests[each].p is not None for each in members), None, correction)
-        for name, members in members_of_families(tests).items()
-    ]
-
-
-def members_of_families(tests: Sequence[MetricTest]) -> dict[str, list[int]]:
+def _members_of_families(tests: Sequence[MetricTest]) -> dict[str, list[int]]:
     """Returns the positions of the tests of each family, in their order."""
     families: dict[str, list[int]] = {}
     for position, row in enumerate(tests):
@@ -226,7 +214,7 @@ def _prepared(
             )
 
 
-def compared_pairs(table: ScoreTable) -> dict[tuple[int, int], list[int]]:
+def _compared_pairs(table: ScoreTable) -> dict[tuple[int, int], list[int]]:
     """Returns pairs of metrics with the aspects that both rate."""
     compared: dict[tuple[int, int], list[int]] = {}
     for aspect in range(len(table.aspects)):
@@ -299,7 +287,7 @@ def _test(
 def _adjusted(found: list[_Swapped]) -> list[MetricTest]:
     """Adjusts p within families by max-T; undefined swaps of a test count against it, as they do in its p."""
     rows = [each.test for each in found]
-    for all_members in members_of_families(rows).values():
+    for all_members in _members_of_families(rows).values():
         members = [each for each in all_members if rows[each].difference is not None]
         if not members:
             continue

@@ -107,11 +107,6 @@ def _verdicts(result: Mapping[str, Any]) -> Iterator[str]:
     if repeated := result["n_repeated"]:
         repeat = _inflect(repeated, "repeats a verdict and counts", "repeat a verdict and count")
         yield f"{count_noun(repeated, 'row')} {repeat} once."
-    if (result.get("length_controlled") or {}).get("weight") is not None:
-        yield (
-            "A positive weight of length means that longer replies are preferred: one that is longer by the scale "
-            "gains tanh(1) = 0.76 of the weight in log odds."
-        )
 
 
 def _intervals(result: Mapping[str, Any]) -> Iterator[str]:

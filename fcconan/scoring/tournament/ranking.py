@@ -31,14 +31,11 @@ from fcconan.scoring.system_tests import (
 from fcconan.scoring.tournament.bradley_terry import (
     REGULARISATION,
     TournamentScores,
-    components,
-    length_controlled,
     score_tournament,
 )
 from fcconan.scoring.tournament.notes import tournament_notes
 from fcconan.scoring.tournament.preferences import OUTCOME, Verdicts, majority_votes, read_verdicts
 
-LENGTH_UNIT = "words"
 SCORES = ("share", "bradley_terry")
 CORRELATIONS = {"spearman": SPEARMAN, "kendall": KENDALL_B, "pearson": PEARSON}
 DIGITS = 11  # decimals of shares (in percent) and strengths
@@ -49,7 +46,6 @@ def rank_systems(
     *,
     population: str = "comparisons",
     majority: bool = False,
-    lengths: Mapping[str, float] | None = None,
     baseline: str | None = None,
     regularisation: float = REGULARISATION,
     resamples: int = 10_000,
@@ -63,7 +59,6 @@ def rank_systems(
             raters or use `majority`.
         population: Source of the rows, for the signature: a dataset with its fingerprint, or a file.
         majority: Whether to use the verdicts of the raters' majority (`majority_votes`).
-        lengths: Number of words of every reply by its id, for the length-controlled strengths; None for none.
         baseline: System that all others are tested against; None for all pairs.
         regularisation: Precision of the prior of the strengths (`fcconan.scoring.tournament.bradley_terry`); above 0.
         resamples: Number of resamples of the items; 0 for no intervals.
@@ -77,9 +72,8 @@ def rank_systems(
         differences between win rates, rows of `SystemTest`), `families` and `tests_signature`.
 
         `bradley_terry`, with its interval `low` and `high`, may be None with a `reason`: `no_verdicts` (no readable
-        verdict) or `disconnected` (no comparisons connect all systems). `length_controlled`, if lengths are given, may
-        have the `reason` `disconnected` or `equal_lengths` (length has no weight). With `majority`, kinds and corpora
-        are still those of the rows.
+        verdict) or `disconnected` (no comparisons connect all systems). With `majority`, kinds and corpora are
+        still those of the rows.
 
         Percentile intervals of few items are too narrow: in simulations they covered the true value in 92 % of the
         cases with 20 items, and in 94 % with 80 or more.
@@ -140,9 +134,6 @@ def rank_systems(
             "version": fcconan.__version__,
         },
     }
-    if lengths is not None:
-        controlled = _length_controlled(verdicts, fit, lengths, result["settings"], confidence)
-        result["length_controlled"] = {"unit": LENGTH_UNIT, **controlled}
     measure = SystemDifferences(None, WIN_RATE, True, PRIMARY, verdict_differences(verdicts.wins(), pairs))
     tests, families = compare_differences(
         [measure], verdicts.systems, pairs, resamples=resamples, seed=seed, confidence=confidence
@@ -167,21 +158,20 @@ def _check(regularisation: float, resamples: int, confidence: float) -> None:
 
 def _signature(result: Mapping[str, Any], population: str) -> str:
     settings = result["settings"]
-    parts = {
-        "fcconan": settings["version"],
-        "metric": "bradley-terry+share",
-        "data": population,
-        "raters": ",".join(result["raters"]),
-        "items": result["n_items"],
-        "verdicts": f"{result['n_verdicts'] - result['invalid'] - result['unresolved']}-of-{result['n_verdicts']}",
-        "ties": "half-win",
-        "orders": "disagreement-ties",
-        "regularisation": f"{settings['regularisation']:g}",
-        **bootstrap_parts(settings["resamples"], settings["seed"], settings["confidence"]),
-    }
-    if "length_controlled" in result:
-        parts["length"] = LENGTH_UNIT
-    return join_parts(parts)
+    return join_parts(
+        {
+            "fcconan": settings["version"],
+            "metric": "bradley-terry+share",
+            "data": population,
+            "raters": ",".join(result["raters"]),
+            "items": result["n_items"],
+            "verdicts": f"{result['n_verdicts'] - result['invalid'] - result['unresolved']}-of-{result['n_verdicts']}",
+            "ties": "half-win",
+            "orders": "disagreement-ties",
+            "regularisation": f"{settings['regularisation']:g}",
+            **bootstrap_parts(settings["resamples"], settings["seed"], settings["confidence"]),
+        }
+    )
 
 
 def _by_corpus(verdicts: Verdicts) -> Flags:
@@ -259,64 +249,6 @@ def _interval_ends(draws: Floats, confidence: float) -> tuple[list[float | None]
         return [None] * draws.shape[1], [None] * draws.shape[1]
     low, high = percentile_interval(draws, confidence)
     return [finite(end) for end in low], [finite(end) for end in high]
-
-
-def _length_controlled(
-    verdicts: Verdicts,
-    fit: TournamentScores,
-    lengths: Mapping[str, float],
-    settings: Mapping[str, Any],
-    confidence: float,
-) -> dict[str, Any]:
-    known = np.array([[lengths.get(reply, np.nan) if reply else np.nan for reply in pair] for pair in verdicts.replies])
-    if np.isinf(known).any() or (known < 0).any():
-        raise InputError("the length of a reply is infinite or below 0, expected numbers of 0 or more; correct it")
-    readable = ~np.isnan(verdicts.outcome)
-    kept = readable & ~np.isnan(known).any(axis=1)
-    if not kept.any():
-        raise InputError(
-            "no comparison has a length for both replies: give lengths by reply id, and comparisons with reply_a and "
-            "reply_b"
-        )
-    first, second, outcome, item = (
-        each[kept] for each in (verdicts.first, verdicts.second, verdicts.outcome, verdicts.item)
-    )
-    ranked, places = np.unique(np.concatenate([first, second]), return_inverse=True)
-    items, item = np.unique(item, return_inverse=True)
-    met = np.zeros((len(ranked), len(ranked)))
-    np.add.at(met, (places[: len(first)], places[len(first) :]), 1.0)
-    result = {
-        "formula": "log odds = s_a - s_b + weight * tanh((length_a - length_b) / scale)",
-        "n": int(kept.sum()),
-        "n_without_length": int((readable & ~kept).sum()),
-    }
-    if len(ranked) < len(fit.ranked) or len(components(met)) > 1:
-        return result | {"weight": None, "scale": None, "systems": [], "reason": "disconnected"}
-    found = length_controlled(
-        places[: len(first)],
-        places[len(first) :],
-        outcome,
-        (known[:, 0] - known[:, 1])[kept],
-        item,
-        systems=len(ranked),
-        regularisation=settings["regularisation"],
-        resamples=settings["resamples"] if len(items) > 1 else 0,
-        seed=settings["seed"],
-    )
-    low, high = _interval_ends(found.draws, confidence)
-    rows = [
-        {"name": verdicts.systems[i], "bradley_terry": float(found.strengths[at]), "low": low[at], "high": high[at]}
-        for at, i in enumerate(ranked.tolist())
-    ]
-    varies = found.weight is not None
-    return result | {
-        "weight": found.weight,
-        "weight_low": low[-1] if varies else None,
-        "weight_high": high[-1] if varies else None,
-        "scale": found.scale,
-        "systems": sorted(rows, key=lambda row: -row["bradley_terry"]),
-        "reason": None if varies else "equal_lengths",
-    }
 
 
 def compare_raters(

@@ -23,11 +23,6 @@ const report = (() => {
     for (const listener of listeners) listener(shown);
     say(shown ? "Texts are shown." : "Texts are hidden.");
   });
-  // The pages of a site are a row that stays, and on a phone a menu.
-  const menu = document.querySelector("button.menu");
-  if (menu) menu.addEventListener("click", () => {
-    menu.setAttribute("aria-expanded", String(menu.parentElement.classList.toggle("open")));
-  });
   // On paper all parts are open, except texts behind a warning.
   const opened = [];
   addEventListener("beforeprint", () => {
