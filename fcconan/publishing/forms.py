@@ -14,10 +14,7 @@ from fcconan.errors import InputError
 from fcconan.publishing.known_texts import KnownTexts
 
 SHOWN_CHARACTERS = 6  # maximum number of characters of a rejected string in a message
-    training unified v verdicts
 TEXT_COLUMN_REASON = "a column of texts"
-    disagreement expected exploratory flip given group half hash holm hs input item json jsonl k kin leakage left
-    rates rating reply run share sign sound t terry ties trec unified validated williams win with without words
 
 
 def describe_string(string: str) -> str:

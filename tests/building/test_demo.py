@@ -108,8 +108,6 @@ def test_uniform_is_uniform() -> None:
     assert max(abs(value - i / 10_000) for i, value in enumerate(drawn)) < 1.95 / 100
 
 
-        ["--ratings-out", "d"],
-        ["--ratings-out", "d/r.csv"],
 def test_everything_is_marked_synthetic(built: Built, tmp_path: Path) -> None:
     build("demo", tmp_path / "out")
     card = (tmp_path / "out" / "README.md").read_text(encoding="utf-8")

@@ -221,7 +221,6 @@ def test_what_prompt_prints_is_what_a_model_sees(replies: Path, server: Server) 
     assert server.bodies[0]["messages"] == yaml.safe_load(done.stdout)
 
 
-        "judge", "show", "--response-cache", "journal", "--last", 2, "--contains", "Nonsense.", "--json", "s.json"
 def test_a_rubric_is_drafted_for_a_person_to_edit(server: Server, replies: Path) -> None:
     drafted = {
         "question": "How kind is it?",

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.models.answers.store import AnswerStore
 from fcconan.oldcli import app
 from tests.cli.judging import slowly, texts_of
 from tests.models.server import Body, Server, use_key

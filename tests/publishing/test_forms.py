@@ -46,4 +46,3 @@ def test_common_names_are_accepted(name: str) -> None:
 )
 def test_texts_in_names_are_refused(name: str) -> None:
     assert find_problem(name, NAME, KNOWN) is not None
-        "fcconan:0.1.0|protocol:cross-validated|labels:1000-by-hs-and-cn|folds:100-and-10x5-by-leakage-group",

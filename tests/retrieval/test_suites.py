@@ -13,8 +13,7 @@ from fcconan.retrieval.dense import Dense, SentenceEncoder
 from fcconan.retrieval.factories import as_retriever
 from fcconan.retrieval.label_systems import Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.suites import SystemFactory, built_in_suite, load_suite
-from fcconan.retrieval.suites import Suite, SystemFactory, load_suite
+from fcconan.retrieval.suites import SystemFactory, load_suite
 from fcconan.retrieval.systems import TrainingPair, rank_all
 from fcconan.retrieval.trec import run_from_file
 

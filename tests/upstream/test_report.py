@@ -12,8 +12,6 @@ pytestmark = [pytest.mark.upstream, pytest.mark.long, needs_chromium]  # tests/r
 
 def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(paper_run: Path) -> None:
     report = paper_run / "report" / "report.html"
-    table_4_run: Path, release: Release, tmp_path: Path
-    done = run_here("report", table_4_run / "report", release("fc-conan"), "--out", site)
     with launched() as browser:
         for theme in ("light", "dark"):
             with visit(browser, report, theme=theme) as page:
@@ -42,6 +40,8 @@ def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(paper_
             assert (first.text_content() or "").startswith("cn-")  # ids until somebody asks for texts
             page.get_by_role("button", name="Show texts").click()
             assert not (first.text_content() or "cn-").startswith("cn-")
+
+
 def test_without_texts_no_text_of_the_release_is_in_the_site(
     table_4_run: Path, release: Release, tmp_path: Path
 ) -> None:
