@@ -29,7 +29,6 @@ from .scoring import (
     ScoreTable as ScoreTable,
     evaluate_run as evaluate_run,
     rank as rank,
-    rank_systems as rank_systems,
     score_texts as score_texts,
 )
 from .services import (
@@ -60,8 +59,6 @@ from .services import (
     HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
-    LeaderboardOptions as LeaderboardOptions,
-    LeaderboardResult as LeaderboardResult,
     MetricsOptions as MetricsOptions,
     MetricsResult as MetricsResult,
     NewCampaignResult as NewCampaignResult,
@@ -71,8 +68,6 @@ from .services import (
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    RankOptions as RankOptions,
-    RankResult as RankResult,
     RateOptions as RateOptions,
     RateResult as RateResult,
     RaterQualityOptions as RaterQualityOptions,
@@ -112,7 +107,6 @@ from .services import (
     generate as generate,
     hydrate as hydrate,
     import_answers as import_answers,
-    leaderboard as leaderboard,
     list_datasets as list_datasets,
     metrics as metrics,
     new_campaign as new_campaign,

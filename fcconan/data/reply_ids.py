@@ -20,7 +20,6 @@ from fcconan.data.ids import cell_list, is_missing, optional_id
 from fcconan.data.schemas import ABOUT_REPLY
 from fcconan.errors import InputError
 
-REPLY_ID_VERSION = 2
 UNKNOWN = "unknown"
 Row = dict[str, Any]
 _IN_ID = frozenset({"item_id", "hs_id", "system", "source_id", "references"})

@@ -23,11 +23,9 @@ from fcconan.oldcli import (
     generate,
     hydrate,
     judge,
-    leaderboard,
     list_datasets,
     metrics,
     publish,
-    rank,
     reproduce,
 )
 from fcconan.oldcli.typer_command import Group
@@ -51,7 +49,7 @@ COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
-    "Scores": (metrics, rank, leaderboard, correlate, agree),
+    "Scores": (metrics, correlate, agree),
     "Results": (reproduce, publish),
 }
 for panel, verbs in COMMANDS.items():

@@ -16,7 +16,6 @@ from .campaigns import (
 )
 from .correlations import (
     correlation_tables as correlation_tables,
-    difference_tables as difference_tables,
 )
 from .html_tables import (
     table_html as table_html,
@@ -29,9 +28,6 @@ from .page import (
 from .plots import (
     curve_plot as curve_plot,
 )
-from .prediction_powered import (
-    powered_tables as powered_tables,
-)
 from .reproduced_values import (
     reproduction_tables as reproduction_tables,
 )
@@ -40,10 +36,6 @@ from .scores import (
     agreement_page as agreement_page,
     agreement_tables as agreement_tables,
     correlation_page as correlation_page,
-    leaderboard_page as leaderboard_page,
-    leaderboard_tables as leaderboard_tables,
-    tournament_page as tournament_page,
-    tournament_tables as tournament_tables,
 )
 from .tables import (
     DisplayTable as DisplayTable,

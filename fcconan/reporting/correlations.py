@@ -1,6 +1,6 @@
 """Correlations with people as tables."""
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,43 +19,9 @@ from fcconan.reporting.tables import (
     reasoned,
     value_text,
 )
-from fcconan.scoring import PRIMARY
 
 P_VALUES: Columns = {"p": lambda row: p_text(row["p"]), "p corrected": lambda row: p_text(row["p_corrected"])}
 MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard
-
-
-def difference_tables(
-    result: Mapping[str, Any], *, every: bool = False, raters: Container[str] | None = None
-) -> list[DisplayTable]:
-    """Returns the tests of differences, a table for every family.
-
-    Args:
-        result: Result of `fcconan leaderboard` or `fcconan rank`.
-        every: Whether the families of metrics and the exploratory families are shown, too, and all pairs of each.
-        raters: Only differences by these raters; None for all.
-    """
-    judges = judging_raters(result.get("rows", ())) or [row["rater"] for row in result.get("rows", ())]
-    tables = []
-    for family in result.get("families", ()):
-        rows = [row for row in result["comparisons"] if row["family"] == family["name"]]
-        judged = rows[0]["rater"] is None or rows[0]["rater"] in judges
-        is_first = family["name"].endswith(PRIMARY) and judged
-        is_chosen = raters is None or rows[0]["rater"] is None or rows[0]["rater"] in raters
-        if is_chosen and (every or is_first):
-            tables.append(_differences(family, rows, [] if every else _order(result, rows[0])))
-    return tables
-
-
-def judging_raters(rows: Sequence[Row]) -> list[str]:
-    """Returns the people and models of a leaderboard, and the metrics that rate the aspects of these.
-
-    Args:
-        rows: Rows of `fcconan leaderboard`.
-    """
-    shared = {row["aspect"] for row in rows if row["rater_kind"] != "metric"}
-    found = [row["rater"] for row in rows if row["rater_kind"] != "metric" or row["aspect"] in shared]
-    return list(dict.fromkeys(found))
 
 
 def family_text(n_tests: int, floor: float | None, correction: str) -> str:

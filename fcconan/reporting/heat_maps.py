@@ -174,29 +174,6 @@ def _agreement_map(aspect: str, coefficient: str, own: Mapping[tuple[str, str], 
     return HeatMap(title, "rater", names, _square(names, cell), SHARES if is_share else SIGNED, choices)
 
 
-def win_map(result: Row) -> HeatMap:
-    """Returns the heat map of a tournament: the share of points that the row won against the column, in percent.
-
-    Args:
-        result: Return value of `fcconan.scoring.tournament.ranking.rank_systems`; a tie is half a win.
-    """
-    matrix = result["win_matrix"]
-    place = {name: index for index, name in enumerate(matrix["systems"])}
-
-    def cell(one: str, other: str) -> HeatCell:
-        a, b = place[one], place[other]
-        wins, losses, ties = matrix["wins"][a][b], matrix["wins"][b][a], matrix["ties"][a][b]
-        if not wins + losses + ties:
-            return HeatCell(f"{MISSING} never met", f"{one} and {other} were never compared", "none")
-        share = 100 * (wins + ties / 2) / (wins + losses + ties)
-        about = f"{one} against {other}: {wins} won, {losses} lost, {ties} ties"
-        return HeatCell(f"{share:.1f}", about, ground(share, 0.0, 100.0))
-
-    names = [row["name"] for row in result["systems"]]
-    title = "Points won by the row against the column, in percent"
-    return HeatMap(title, "system", names, _square(names, cell), ("0%", "50%", "100%"), {})
-
-
 def difference_map(result: Row) -> HeatMap | None:
     """Returns the heat map of a benchmark's primary comparison; None without one.
 

@@ -34,17 +34,6 @@ def published_retrieval(result: Row) -> Published | None:
     return _printed("fc-conan", "Table 4", {"avg": "avg", "min": "min", "max": "max", "CV%": "cv"})
 
 
-def published_tournament(result: Row) -> Published | None:
-    """Returns the shares of Table 4 of the paper on pairwise ranking; None unless its systems were compared."""
-    if _dataset(result) != "cn-ranking":
-        return None
-    found = [
-        _printed("pairwise-ranking", "Table 4", {"share %": f"{rater}/share"}, by)
-        for rater, by in (("human", ", people"), ("judgelm-33b", ", JudgeLM-33B"))
-    ]
-    return Published(found[0].source, {**found[0].rows, **found[1].rows})
-
-
 def published_correlations(result: Row, table: DisplayTable) -> Published | None:
     """Returns Spearman's correlations of Table 1 of the CSEval paper; None unless the ratings are of that dataset.
 

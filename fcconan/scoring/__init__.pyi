@@ -12,6 +12,11 @@ from .arrays import (
     Floats as Floats,
     Ints as Ints,
 )
+from .comparisons import (
+    disagreement as disagreement,
+    read_verdicts as read_verdicts,
+    verdict_table as verdict_table,
+)
 from .correlation.analysis import (
     DEFAULT_COEFFICIENTS as DEFAULT_COEFFICIENTS,
     Correlation as Correlation,
@@ -42,21 +47,10 @@ from .correlation.ndcg import (
     SOUND as SOUND,
     ranking_scores as ranking_scores,
     ranking_signature as ranking_signature,
+    single_score as single_score,
 )
 from .correlation.stability import (
     stability as stability,
-)
-from .few_labels import (
-    powered_notes as powered_notes,
-    powered_rows as powered_rows,
-    powered_signature as powered_signature,
-)
-from .leaderboards import (
-    aspects_without_scale as aspects_without_scale,
-    leaderboard as leaderboard,
-    leaderboard_signature as leaderboard_signature,
-    separate_notes as separate_notes,
-    single_score as single_score,
 )
 from .ranking import (
     rank as rank,
@@ -114,6 +108,7 @@ from .score_table import (
 )
 from .significance.families import (
     EXPLORATORY as EXPLORATORY,
+    LEVEL as LEVEL,
     PRIMARY as PRIMARY,
     Family as Family,
     family_parts as family_parts,
@@ -131,12 +126,6 @@ from .significance.intervals import (
     percentile_interval as percentile_interval,
     safe_divide as safe_divide,
     summary as summary,
-)
-from .system_tests import (
-    DRAWS as DRAWS,
-    compare_rated as compare_rated,
-    sign_flip_signature as sign_flip_signature,
-    system_test_notes as system_test_notes,
 )
 from .text.bertscore import (
     BertScore as BertScore,
@@ -174,14 +163,4 @@ from .text.seq2seq import (
 )
 from .text.toxicity import (
     Toxicity as Toxicity,
-)
-from .tournament.preferences import (
-    disagreement as disagreement,
-    read_verdicts as read_verdicts,
-    verdict_table as verdict_table,
-)
-from .tournament.ranking import (
-    compare_raters as compare_raters,
-    correlate_tables as correlate_tables,
-    rank_systems as rank_systems,
 )

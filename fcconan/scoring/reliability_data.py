@@ -9,10 +9,10 @@ from fcconan.data import VOTE_LABELS, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS, LARGEST_DOMAIN
 from fcconan.scoring.arrays import Floats, Row
+from fcconan.scoring.comparisons import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 from fcconan.scoring.names import check_names
 from fcconan.scoring.ratings import HUMAN, Ratings
 from fcconan.scoring.reply_metadata import row_place
-from fcconan.scoring.tournament.preferences import CODES, NO_RATER, pair_items, read_verdicts, verdict_table
 
 LARGEST_SCALE = 1_000_000  # all whole numbers of a scale are held in memory
 NOMINAL_COEFFICIENTS: tuple[str, ...] = ("raw", "cohen", "fleiss", "krippendorff_nominal")

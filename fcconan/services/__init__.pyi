@@ -135,14 +135,6 @@ from .publication import (
     PublishResult as PublishResult,
     publish as publish,
 )
-from .rankings import (
-    LeaderboardOptions as LeaderboardOptions,
-    LeaderboardResult as LeaderboardResult,
-    RankOptions as RankOptions,
-    RankResult as RankResult,
-    leaderboard as leaderboard,
-    rank as rank,
-)
 from .rater_quality import (
     RaterQualityOptions as RaterQualityOptions,
     RaterQualityResult as RaterQualityResult,
@@ -169,9 +161,6 @@ from .rubrics import (
     RubricOptions as RubricOptions,
     RubricResult as RubricResult,
     draft_rubric as draft_rubric,
-)
-from .shard_merge import (
-    merge_shards as merge_shards,
 )
 from .sheets import (
     ImportOptions as ImportOptions,

@@ -40,9 +40,3 @@ def test_the_paper_protocol_of_fc_conan_is_sorted_filtered_and_accessible(paper_
             assert (first.text_content() or "").startswith("cn-")  # ids until somebody asks for texts
             page.get_by_role("button", name="Show texts").click()
             assert not (first.text_content() or "cn-").startswith("cn-")
-
-
-def test_without_texts_no_text_of_the_release_is_in_the_site(
-    table_4_run: Path, release: Release, tmp_path: Path
-) -> None:
-    done = run_here("report", table_4_run / "report", built, "--out", site, "--no-texts")

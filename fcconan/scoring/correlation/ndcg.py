@@ -11,6 +11,7 @@ from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
 from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
+from fcconan.scoring.ratings import Ratings
 from fcconan.scoring.significance.intervals import bootstrap_means, means, percentile_interval, safe_divide
 
 SOUND, PAPER = "sound", "paper"
@@ -265,3 +266,45 @@ def ranking_signature(
         "incomplete": "left-out",
     }
     return join_parts(parts | bootstrap_parts(resamples, seed, confidence))
+
+
+_ENDS = (1.0, 5.0)
+
+
+def unified(values: Floats, scales: Sequence[tuple[float, float]], higher_is_better: Sequence[bool]) -> Floats:
+    """Computes the unified score of every reply: the mean of its aspects, rescaled to 1 (worst) to 5 (CSEval, eq. 2).
+
+    Args:
+        values: Values of the aspects, shape (aspects, replies); nan is missing.
+        scales: Lowest and highest grade of every aspect.
+        higher_is_better: Whether a high value is good, for every aspect.
+
+    Returns:
+        Shape (replies,); nan where an aspect is missing.
+    """
+    total = np.zeros(values.shape[1])
+    for own, (low, high), is_better in zip(values, scales, higher_is_better, strict=True):
+        share = (own - low) / (high - low)
+        total += _ENDS[0] + (_ENDS[1] - _ENDS[0]) * (share if is_better else 1 - share)
+    return total / len(values)
+
+
+def single_score(rated: Ratings, rater: str) -> Floats:
+    """Returns a single score of every reply by a rater, the higher the better; shape (replies,), nan is missing.
+
+    It is the unified score of the rater's aspects with a scale. Without any, it is the value of the only aspect.
+
+    Raises:
+        InputError: The rater is unknown, or several aspects have no scale.
+    """
+    aspects = rated.aspects(names=[rater])
+    scaled = {aspect: scale for aspect in aspects if (scale := rated.scale(aspect, [rater])) is not None}
+    if not aspects or (not scaled and len(aspects) > 1):
+        raise InputError(
+            f"{rater} rated {', '.join(aspects) or 'nothing'}, expected aspects with a scale, or a single aspect: "
+            "add the columns low and high"
+        )
+    chosen = list(scaled) or aspects
+    values = np.stack([rated.people(aspect, [rater])[1][0] for aspect in chosen])
+    is_better = [rated.higher_is_better(aspect, [rater]) for aspect in chosen]
+    return unified(values, list(scaled.values()), is_better) if scaled else values[0] * (1 if is_better[0] else -1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -245,43 +245,6 @@ def _read_row(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: di
     return _ComparisonRow(
         place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved"
     )
-
-
-def majority_votes(comparisons: Iterable[Row] | Verdicts, *, rater: str = "majority") -> list[dict[str, Any]]:
-    """Computes the verdict of more than half of the raters on each pair of replies.
-
-    Raters with an invalid verdict count in the number of raters. The verdict of a single rater is the majority.
-
-    Args:
-        comparisons: Rows of `read_verdicts`, or its result.
-        rater: Name of the majority.
-
-    Returns:
-        Rows of `read_verdicts`. Without a majority the verdict is `invalid`, with the reason `unresolved`, or
-        `no_verdicts` if all verdicts are invalid. `n_raters` is the number of raters of the pair.
-
-    Raises:
-        InputError: See `read_verdicts`.
-    """
-    pairs, table = _judged_pairs(_as_verdicts(comparisons))
-    rows = []
-    for (item, a, b), own in zip(pairs, table.T, strict=True):
-        votes = np.bincount(own[own != NONE], minlength=len(VERDICTS))
-        winner = next((verdict for verdict, n in zip(CODES, votes, strict=False) if 2 * n > votes.sum()), None)
-        rows.append(
-            {
-                "item_id": item,
-                "system_a": a[0],
-                "system_b": b[0],
-                "reply_a": a[1],
-                "reply_b": b[1],
-                "rater": rater,
-                "verdict": winner or "invalid",
-                "reason": None if winner else "unresolved" if votes[: len(CODES)].any() else "no_verdicts",
-                "n_raters": int(votes.sum()),
-            }
-        )
-    return rows
 
 
 def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
