@@ -72,8 +72,7 @@ def run(
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
     """
-    if config is not None:
-        app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
+    app.config = () if config is None else (Yaml(config, must_exist=True, use_commands_as_keys=False),)
     for path in (json, report):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")

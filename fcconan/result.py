@@ -89,7 +89,7 @@ class Result:
         """
         from jinja2 import Environment, PackageLoader
 
-        plots = {title: _svg(draw(self)) for title, draw in self.plots.items()}
+        plots = {title: self._svg(draw) for title, draw in self.plots.items()}
         tables = {name: self.shown(name) for name in self.tables}
         template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
         path = Path(folder) / "index.html"
@@ -97,11 +97,25 @@ class Result:
         path.write_text(template.render(result=self, tables=tables, plots=plots), encoding="utf-8")
         return path
 
+    def _svg(self, draw: Callable[["Result"], Any]) -> Any:
+        """Returns a plot as SVG: texts as texts, without formulas, and the same bytes each time."""
+        import io
+
+        from markupsafe import Markup
+        from matplotlib import rc_context
+
+        drawn = io.StringIO()
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "fcconan", "text.parse_math": False}):
+            draw(self).savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        return Markup("<svg" + drawn.getvalue().partition("<svg")[2])
+
     def shown(self, name: str) -> "DataFrame":
         """Returns a table as texts for readers: numbers rounded, intervals behind their values, pivoted."""
         from pandas import concat
 
         table = self.tables[name]
+        if table.empty:
+            return table
         if name in self.pivots:
             rows, column = list(self.pivots[name].rows), self.pivots[name].column
             parts = [_texts(own) for _, own in table.groupby(column, sort=False)]
@@ -114,7 +128,9 @@ class Result:
     def __str__(self) -> str:
         """Returns main table, notes and signature, and the first rows of further tables."""
         parts: list[str] = []
-        for name in self.tables:
+        for name, table in self.tables.items():
+            if table.empty:
+                continue
             shown = self.shown(name)
             most = SHORT if parts else len(shown)
             more = f"\n... {len(shown) - most} more rows in --json and --report" if len(shown) > most else ""
@@ -140,12 +156,3 @@ def _column(cells: Any) -> Any:
         return cells.astype(object).where(cells.notna(), MISSING).map(str)
     form = "{:.0f}" if (cells.dropna() % 1 == 0).all() else "{:.3f}"
     return cells.map(lambda value: MISSING if math.isnan(value) else form.format(value))
-
-
-def _svg(figure: Any) -> Any:
-    import io
-
-    from markupsafe import Markup
-
-    figure.savefig(drawn := io.StringIO(), format="svg", transparent=True, metadata={"Date": None})
-    return Markup("<svg" + drawn.getvalue().partition("<svg")[2])
