@@ -72,7 +72,8 @@ def run(
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
     """
-    app.config = () if config is None else (Yaml(config, must_exist=True, use_commands_as_keys=False),)
+    if config is not None:
+        app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
     for path in (json, report):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
@@ -95,6 +96,7 @@ def main() -> None:
         oldcli.main()
     if debug := "--debug" in words:
         words.remove("--debug")
+    app.config = ()  # of an earlier call in the same process
     try:
         app.meta(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()

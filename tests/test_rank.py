@@ -65,19 +65,13 @@ def test_means_and_unified_score_by_hand() -> None:
         *(rated(system, "i1", 9, "length", "words", rater_kind="metric", low=None, high=None) for system in "AB"),
     ]
     found = rank(rows, bootstrap=NONE)
-    assert cells(found, "rater", "aspect", "system", "value", "n", "n_missing", rater="people") == [
-        ["people", "unified", "A", 3.5, 2, 1],
-        ["people", "unified", "B", 2.0, 2, 1],
-        ["people", "kind", "A", 3.0, 2, 1],
-        ["people", "kind", "B", 2.0, 3, 0],
-        ["people", "rude", "A", 1.0, 3, 0],
-        ["people", "rude", "B", 1.5, 2, 1],
+    assert cells(found, "aspect", "system", "value", "n", "n_missing", rater="people") == [
+        *(["unified", "A", 3.5, 2, 1], ["unified", "B", 2.0, 2, 1]),
+        *(["kind", "A", 3.0, 2, 1], ["kind", "B", 2.0, 3, 0]),
+        *(["rude", "A", 1.0, 3, 0], ["rude", "B", 1.5, 2, 1]),
     ]
-    assert cells(found, "a", "b", "aspect", "difference", "n", table="differences", rater="people") == [
-        ["A", "B", "unified", 1.5, 2],
-        ["A", "B", "kind", 1.0, 2],
-        ["A", "B", "rude", -1.0, 2],
-    ]
+    apart = cells(found, "a", "b", "aspect", "difference", "n", table="differences", rater="people")
+    assert apart == [["A", "B", "unified", 1.5, 2], ["A", "B", "kind", 1.0, 2], ["A", "B", "rude", -1.0, 2]]
     assert cells(found, "aspect", "value", rater="length") == [["words", 9.0], ["words", 9.0]]
     of_ben = rank(rows, rater=("ben",), aspect=("kind",), bootstrap=NONE)
     assert cells(of_ben, "rater", "aspect", "system", "value", "n_missing")[0] == ["ben", "kind", "A", 3.0, 2]
@@ -103,22 +97,15 @@ def test_intervals_equal_those_of_scipy() -> None:
         for number, value in enumerate(replies)
     ]
     found = rank(rows, bootstrap=bootstrap)
-    scipys: Any = {"method": "percentile", "confidence_level": 0.9, "n_resamples": 30_000, "rng": 1, "vectorized": True}
+    scipys: Any = {"method": "percentile", "confidence_level": 0.9, "n_resamples": 30_000, "rng": 1}
+    scipys |= {"vectorized": True, "paired": True}
     sums, sizes = (np.array([[f(each) for each in values[name]] for name in "AB"]) for f in (np.sum, len))
-    wanted = [
-        stats.bootstrap((above, below), lambda x, y, axis: x.sum(axis) / y.sum(axis), paired=True, **scipys)
-        for above, below in zip(sums, sizes, strict=True)
-    ]
-    a, b = sums / sizes
-    wanted.append(stats.bootstrap((a, b), lambda x, y, axis: (x - y).mean(axis), paired=True, **scipys))
-    for own, table, where in (
-        (wanted[0], "systems", {"system": "A"}),
-        (wanted[1], "systems", {"system": "B"}),
-        (wanted[2], "differences", {}),
-    ):
-        (ends,) = cells(found, "low", "high", table=table, **where)
-        width = own.confidence_interval.high - own.confidence_interval.low
-        assert ends == pytest.approx(list(own.confidence_interval), abs=0.02 * width)
+    ratio = stats.bootstrap((sums[0], sizes[0]), lambda x, y, axis: x.sum(axis) / y.sum(axis), **scipys)
+    apart = stats.bootstrap((sums / sizes).tolist(), lambda x, y, axis: (x - y).mean(axis), **scipys)
+    (of_a,) = cells(found, "low", "high", system="A")
+    (of_difference,) = cells(found, "low", "high", table="differences")
+    for own, (low, high) in ((of_a, ratio.confidence_interval), (of_difference, apart.confidence_interval)):
+        assert own == pytest.approx([low, high], abs=0.02 * (high - low))
 
 
 # Verdicts
@@ -141,22 +128,16 @@ def test_verdicts_by_hand() -> None:
 
 
 def test_majorities_by_hand() -> None:
-    given = [
-        ("a", "a", "b", "b"),  # half of the raters are no majority
-        ("a", "a", "a", "b"),
-        ("a", "a", "invalid"),  # two of three
-        ("a", "invalid"),  # one of two
-        ("a", "tie", "b"),
-        ("tie", "tie", "a"),
-    ]
+    """Half of the raters are no majority, and raters with an invalid verdict are raters."""
+    given = ("a a b b", "a a a b", "a a invalid", "a invalid", "a tie b", "tie tie a")
     rows = [
         verdict(f"i{item}", "ant", "bee", each, f"r{rater}")
         for item, verdicts in enumerate(given)
-        for rater, each in enumerate(verdicts)
+        for rater, each in enumerate(verdicts.split())
     ]
     found = rank(rows, majority=True, bootstrap=NONE)
-    expected = {"share": pytest.approx(250 / 3), "wins": 2, "losses": 0, "ties": 1}
-    assert counts(found, "ant") == {"strength": pytest.approx(counts(found, "ant")["strength"]), **expected}
+    known = counts(found, "ant")
+    assert known["strength"] > 0 and [*known.values()][1:] == [pytest.approx(250 / 3), 2, 0, 1]
     assert cells(found, "rater", "n", "n_missing", system="ant", aspect="wins") == [["majority", 3, 3]]
     agreement = ["n", "unanimous", "majority", "unresolved", "three_way"]
     assert cells(found, *agreement, table="agreement") == [[6, 0, 3, 3, 1]]
@@ -278,7 +259,7 @@ def test_tests_are_those_of_the_first_measure_and_the_pairs_of_a_family() -> Non
     for baseline, pairs in (((), ["AB", "AC", "AD", "BC", "BD", "CD"]), (("A", "B"), ["CA", "DA", "CB", "DB"])):
         found = rank(rows, baseline=baseline, bootstrap=bootstrap)
         tested = cells(found, "a", "b", "difference", "p", "p_adjusted", table="differences", aspect="unified")
-        differences = np.stack([unified["ABCD".index(a)] - unified["ABCD".index(b)] for a, b in pairs])
+        differences = np.stack([unified["ABCD".index(pair[0])] - unified["ABCD".index(pair[1])] for pair in pairs])
         assert [a + b for a, b, *_ in tested] == pairs
         expected = np.stack([differences.mean(axis=1), *sign_flips(differences, bootstrap)], axis=1)
         assert np.array([row[2:] for row in tested]) == pytest.approx(expected)
@@ -378,13 +359,11 @@ def test_selection_probabilities_and_reversed_judges_by_hand() -> None:
 
 
 def test_a_predicted_difference_is_that_of_two_means() -> None:
-    generator = np.random.default_rng(4)
-    truth = generator.normal(3, 1, (2, 60))
-    rows = [
-        row
-        for system, values in zip("AB", truth, strict=True)
-        for row in judged(np.where(np.arange(60) < 30, values, np.nan), values + 0.1 * generator.normal(size=60), system)
-    ]
+    generator, rows = np.random.default_rng(4), []
+    for system in "AB":
+        truth = generator.normal(3, 1, 60)
+        people = np.where(np.arange(60) < 30, truth, np.nan)
+        rows += judged(people, truth + 0.1 * generator.normal(size=60), system)
     found = predicted(rows)
     a, b, apart = (found[["value", "people", "low", "high"]].to_numpy()[place] for place in range(3))
     assert found[["a", "b"]].iloc[2].tolist() == ["A", "B"] and apart[1] == pytest.approx(a[1] - b[1])

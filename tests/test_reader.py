@@ -132,5 +132,5 @@ def test_verdicts_are_recognised_by_their_columns(tmp_path: Path) -> None:
     rows = pd.DataFrame({"item_id": [1, 2], "system_a": "None", "system_b": "NA", "verdict": ["a", "tie"]})
     rows.to_csv(tmp_path / "rows.csv", index=False, sep=";")
     assert_frame_equal(table(tmp_path / "rows.csv"), table(rows))
-    with pytest.raises(InputError, match="has no column system_b, verdict, only .*: name it with --rename.system_b"):
+    with pytest.raises(InputError, match="has no column system_b, verdict, only"):
         table(rows.rename(columns={"verdict": "winner", "system_b": "second"}))

@@ -113,6 +113,5 @@ def few_items(items: int, bootstrap: Bootstrap) -> list[str]:
     """Returns a note on tests and intervals of few items."""
     if items >= FEW_ITEMS or not bootstrap.resamples:
         return []
-    return [
-        f"Only {count_noun(items, 'item')}: with fewer than {FEW_ITEMS} no p can be below .05, and intervals are unreliable."
-    ]
+    found = f"Only {count_noun(items, 'item')}: with fewer than {FEW_ITEMS}"
+    return [f"{found} no p can be below .05, and intervals are unreliable."]

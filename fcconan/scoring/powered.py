@@ -80,7 +80,7 @@ def summarise(people: Floats, judged: Floats, items: Ints, n_items: int, chances
     grades, values = np.where(rated, people, 0.0), np.where(there, judged, judged[there].mean())
 
     def by_item(errors: Floats) -> Floats:
-        return np.bincount(items, errors, n_items)
+        return np.bincount(items, errors, n_items).astype(float)
 
     def influence(ratings: Floats) -> Floats:
         # The errors of equal ratings are 0, so that no slope is fitted to rounding errors.

@@ -55,6 +55,7 @@ def rank_ratings(
         raise InputError(f"none of {', '.join(names)} rated {', '.join(chosen)}: choose others")
     about = ratings.drop_duplicates("reply_id").set_index("reply_id")[["system", "item_id"]]
     systems, system = np.unique(about["system"].to_numpy(dtype=str), return_inverse=True)
+    systems = systems.tolist()
     items, item = np.unique(about["item_id"].to_numpy(dtype=str), return_inverse=True)
     values = np.stack([own.reindex(about.index).to_numpy() for *_, own in series])
     sums, counts = np.zeros((2, len(series), len(systems), len(items)))
@@ -70,11 +71,11 @@ def rank_ratings(
         part = pd.DataFrame({"rater": name, "aspect": aspect, "system": systems})
         part = part.assign(**{key: found[place] for key, found in columns.items()}, higher_is_better=is_better)
         parts.append(part.sort_values("value", ascending=not is_better, kind="stable"))
-    pairs, means = family([*systems], baseline), safe_divide(sums, counts)
+    pairs, means = family(systems, baseline), safe_divide(sums, counts)
     apart = means[:, [a for a, _ in pairs]] - means[:, [b for _, b in pairs]]
     measures = [(name, aspect) for name, aspect, *_ in series]
     tables = {"systems": pd.concat(parts, ignore_index=True)}
-    tables["differences"] = differences = difference_table(measures, apart, [*systems], pairs, bootstrap)
+    tables["differences"] = differences = difference_table(measures, apart, systems, pairs, bootstrap)
     apart_always = differences.loc[differences["n"] == 0, ["a", "b"]].drop_duplicates().to_numpy()
     if never := [f"{a} and {b}" for a, b in apart_always]:
         notes.append(f"{len(never)} of {len(pairs)} pairs of systems have no item in common: {', '.join(never[:5])}.")
