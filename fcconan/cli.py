@@ -95,6 +95,7 @@ def main() -> None:
         oldcli.main()
     if debug := "--debug" in words:
         words.remove("--debug")
+    app.config = ()  # of an earlier call in the same process
     try:
         app.meta(words, exit_on_error=False, print_error=False)
         sys.stdout.flush()

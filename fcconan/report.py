@@ -19,7 +19,7 @@ def forest(table: "DataFrame", *, label: str) -> Any:
     from matplotlib.figure import Figure
 
     names: Any = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-    with mpl.rc_context({**dict.fromkeys(names, LINES), "svg.fonttype": "none", "svg.hashsalt": "fcconan"}):
+    with mpl.rc_context(dict.fromkeys(names, LINES)):
         figure = Figure(figsize=(6, 1 + 0.3 * len(table)), layout="constrained")
         axes = figure.subplots()
         places = range(len(table), 0, -1)

@@ -90,11 +90,15 @@ class Result:
         import io
 
         from jinja2 import Environment, PackageLoader
+        from matplotlib import rc_context
 
         plots = {}
-        for title, draw in self.plots.items():
-            draw().savefig(drawn := io.StringIO(), format="svg", transparent=True, metadata={"Date": None})
-            plots[title] = "<svg" + drawn.getvalue().partition("<svg")[2]
+        # Texts as texts, without formulas, and the same bytes each time.
+        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "fcconan", "text.parse_math": False}):
+            for title, draw in self.plots.items():
+                drawn = io.StringIO()
+                draw().savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+                plots[title] = "<svg" + drawn.getvalue().partition("<svg")[2]
         tables = {name: self.shown(name) for name in self.tables}
         template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
         path = Path(folder) / "index.html"
@@ -107,6 +111,8 @@ class Result:
         from pandas import concat
 
         table = self.tables[name]
+        if table.empty:
+            return table
         if name in self.pivots:
             rows, column = list(self.pivots[name].rows), self.pivots[name].column
             parts = [_texts(own) for _, own in table.groupby(column, sort=False)]
@@ -119,7 +125,9 @@ class Result:
     def __str__(self) -> str:
         """Returns main table, notes and signature, and the first rows of further tables."""
         parts: list[str] = []
-        for name in self.tables:
+        for name, table in self.tables.items():
+            if table.empty:
+                continue
             shown = self.shown(name)
             most = SHORT if parts else len(shown)
             more = f"\n... {len(shown) - most} more rows in --json and --report" if len(shown) > most else ""

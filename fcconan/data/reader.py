@@ -30,7 +30,10 @@ else:
 
 IDS = ("reply_id", "item_id", "hs_id", "pair_id", "reply_a", "reply_b", "rater", "system", "system_a", "system_b")
 NUMBERS = ("value", "low", "high", "selection_probability", "score", "rank")
-_KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds}
+_KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {
+    "source_id",
+    "selection_probability",
+}
 
 
 def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) -> tuple["DataFrame", str]:
@@ -91,9 +94,10 @@ def _read_one(kinds: Sequence[str], source: Any, rows: Rows) -> tuple["DataFrame
         )
     _check_columns(name, rows.rename.values(), frame)
     frame = frame.assign(**{ours: frame[theirs] for ours, theirs in rows.rename.items()})
-    kind = next((each for each in kinds if JUDGEMENT.get(each) in frame), kinds[-1])
-    if kind == "ratings" and not {"aspect", "value"} & set(frame):
-        frame = _melted(frame)
+    # The kind whose judgement is there, otherwise whose other columns are there: the message below names its columns.
+    kind = max(kinds, key=lambda each: (JUDGEMENT.get(each) in frame, len({*NEEDED.get(each, ())} & {*frame})))
+    if kind == "ratings" and {"reply_id", "rater"} <= set(frame) and not {"aspect", "value"} & set(frame):
+        frame = _melted(frame.drop(columns={*rows.rename.values()} - {*rows.rename}))
     if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
     _check_columns(name, NEEDED[kind] if kind != "replies" else (), frame)
@@ -162,7 +166,7 @@ def _read_file(path: Path) -> "DataFrame":
             return pd.read_parquet(path)
         text = _decoded(path)
         if path.suffix == ".jsonl":
-            return pd.DataFrame([json.loads(line) for line in text.splitlines() if line.strip()])
+            return pd.DataFrame([json.loads(line) for line in text.split("\n") if line.strip()])
         separator = max(",;\t", key=text.partition("\n")[0].count)
         # Texts such as `None` and `NA` are texts; an empty cell is missing.
         frame = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skipinitialspace=True)

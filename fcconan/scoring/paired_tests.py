@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fcconan.data import count_noun
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.names import check_names
@@ -92,7 +93,7 @@ def difference_table(
     known = known[:, :, np.isfinite(known).any(axis=(0, 1))]
     ends = p = np.full((2, *n.shape), np.nan)
     if bootstrap.resamples and len(pairs):
-        flat = known.reshape(-1, known.shape[2])
+        flat = known.reshape(n.size, -1)
         drawn = bootstrap_means(flat, resamples=bootstrap.resamples, seed=bootstrap.seed)
         ends = np.stack(percentile_interval(drawn, bootstrap.confidence)).reshape(ends.shape)
         p = p.copy()
@@ -112,6 +113,5 @@ def few_items(items: int, bootstrap: Bootstrap) -> list[str]:
     """Returns a note on tests and intervals of few items."""
     if items >= FEW_ITEMS or not bootstrap.resamples:
         return []
-    return [
-        f"There are {items} items: with fewer than {FEW_ITEMS} no p can be below .05, and intervals are unreliable."
-    ]
+    found = f"Only {count_noun(items, 'item')}: with fewer than {FEW_ITEMS}"
+    return [f"{found} no p can be below .05, and intervals are unreliable."]

@@ -59,13 +59,14 @@ class Sample(NamedTuple):
         )
 
 
-def summarise(people: Floats, judged: Floats, items: Ints, chances: Floats) -> Sample | None:
+def summarise(people: Floats, judged: Floats, items: Ints, n_items: int, chances: Floats) -> Sample | None:
     """Computes the statistics of a system. Missing ratings by the judge are replaced by its mean.
 
     Args:
         people: Ratings by people, shape (replies,); nan for replies that people did not rate.
         judged: Ratings by the judge, shape (replies,); nan is missing.
-        items: One-hot items of the replies, shape (replies, items).
+        items: Positions of the replies' items, shape (replies,).
+        n_items: Number of items of all systems.
         chances: Probability with which each reply was selected for people, or any multiple of it, shape (replies,).
 
     Returns:
@@ -78,18 +79,20 @@ def summarise(people: Floats, judged: Floats, items: Ints, chances: Floats) -> S
     share /= share.sum()
     grades, values = np.where(rated, people, 0.0), np.where(there, judged, judged[there].mean())
 
+    def by_item(errors: Floats) -> Floats:
+        return np.bincount(items, errors, n_items).astype(float)
+
     def influence(ratings: Floats) -> Floats:
         # The errors of equal ratings are 0, so that no slope is fitted to rounding errors.
         varies = np.ptp(ratings[rated]) > 0
-        return (share * (ratings - share @ ratings) * varies) @ items
+        return by_item(share * (ratings - share @ ratings) * varies)
 
-    of_judge: Floats = influence(values)
-    leverage: Floats = share @ items
+    of_judge, leverage = influence(values), by_item(share)
     return Sample(
         people=float(share @ grades),
         shift=float(values.mean() - share @ values),
         influence=influence(grades),
-        shift_influence=((values - values.mean()) / len(values)) @ items - of_judge,
+        shift_influence=by_item((values - values.mean()) / len(values)) - of_judge,
         judge_influence=of_judge,
         leverage=leverage,
         items=1 / float(leverage @ leverage),

@@ -55,6 +55,7 @@ def rank_ratings(
         raise InputError(f"none of {', '.join(names)} rated {', '.join(chosen)}: choose others")
     about = ratings.drop_duplicates("reply_id").set_index("reply_id")[["system", "item_id"]]
     systems, system = np.unique(about["system"].to_numpy(dtype=str), return_inverse=True)
+    systems = systems.tolist()
     items, item = np.unique(about["item_id"].to_numpy(dtype=str), return_inverse=True)
     values = np.stack([own.reindex(about.index).to_numpy() for *_, own in series])
     sums, counts = np.zeros((2, len(series), len(systems), len(items)))
@@ -70,12 +71,13 @@ def rank_ratings(
         part = pd.DataFrame({"rater": name, "aspect": aspect, "system": systems})
         part = part.assign(**{key: found[place] for key, found in columns.items()}, higher_is_better=is_better)
         parts.append(part.sort_values("value", ascending=not is_better, kind="stable"))
-    pairs, means = family([*systems], baseline), safe_divide(sums, counts)
-    apart = np.stack([means[:, a] - means[:, b] for a, b in pairs] or [means[:, :0].sum(axis=1)], axis=1)
+    pairs, means = family(systems, baseline), safe_divide(sums, counts)
+    apart = means[:, [a for a, _ in pairs]] - means[:, [b for _, b in pairs]]
     measures = [(name, aspect) for name, aspect, *_ in series]
     tables = {"systems": pd.concat(parts, ignore_index=True)}
-    tables["differences"] = differences = difference_table(measures, apart, [*systems], pairs, bootstrap)
-    if never := [*dict.fromkeys((differences["a"] + " and " + differences["b"])[differences["n"] == 0])]:
+    tables["differences"] = differences = difference_table(measures, apart, systems, pairs, bootstrap)
+    apart_always = differences.loc[differences["n"] == 0, ["a", "b"]].drop_duplicates().to_numpy()
+    if never := [f"{a} and {b}" for a, b in apart_always]:
         notes.append(f"{len(never)} of {len(pairs)} pairs of systems have no item in common: {', '.join(never[:5])}.")
     if judge is not None:
         tables["predicted"] = predicted = _predicted(ratings, judge, series, about, pairs, bootstrap.confidence)
@@ -201,7 +203,7 @@ def _predicted(
     judged = {aspect: values for _, aspect, *values in _series(ratings, judge, aspects, only=False)}
     if len(judged) == 1 and not judged.keys() & {*aspects}:
         judged = dict.fromkeys([aspect for _, aspect, *_ in people], *judged.values())  # it predicts every aspect
-    systems, one_hot = sorted(about["system"].unique()), pd.get_dummies(about["item_id"], dtype=float).to_numpy()
+    systems, (item, items) = sorted(about["system"].unique()), pd.factorize(about["item_id"])
     chances = ratings.groupby("reply_id")["selection_probability"].first().reindex(about.index)
     if chances.notna().any() and (lost := chances[people[-1][3].dropna().index].isna().sum()):
         raise InputError(f"{lost} replies that people rated lack a selection_probability: state it for all of them")
@@ -214,7 +216,7 @@ def _predicted(
         graded = values.reindex(about.index).to_numpy()
         predictions = predictions.reindex(about.index).to_numpy() * (1 if same == is_better else -1)
         samples = [
-            summarise(graded[own], predictions[own], one_hot[own], chances[own])
+            summarise(graded[own], predictions[own], item[own], len(items), chances[own])
             for own in (about["system"] == name for name in systems)
         ]
         wanted: list[tuple[str, str | None, Sample | None]] = [

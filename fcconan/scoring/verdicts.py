@@ -1,6 +1,7 @@
 """Verdicts on pairs of replies: shares of points, Bradley-Terry strengths, and the agreement of raters."""
 
-from itertools import combinations
+import warnings
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,15 +228,10 @@ def _between_raters(verdicts: "DataFrame", systems: list[str]) -> "DataFrame":
         {name: _shares(_wins(own, systems).sum(axis=0)) for name, own in verdicts.groupby("rater")}, systems
     )
     shares = shares.round(11)  # scores that differ by rounding errors are ties
-    rows = [
-        {
-            "a": a,
-            "b": b,
-            "coefficient": name,
-            "value": shares[a].corr(shares[b], method=name),
-            "n": int(shares[[a, b]].notna().all(axis=1).sum()),
-        }
-        for a, b in combinations(shares, 2)
-        for name in COEFFICIENTS
-    ]
+    rows = []
+    for (a, b), name in product(combinations(shares, 2), COEFFICIENTS):
+        with warnings.catch_warnings(action="ignore"):  # equal shares have no correlation
+            value = shares[a].corr(shares[b], method=name)
+        n = int(shares[[a, b]].notna().all(axis=1).sum())
+        rows.append({"a": a, "b": b, "coefficient": name, "value": value, "n": n})
     return pd.DataFrame(rows)

@@ -1,0 +1,136 @@
+"""What `read` accepts, seen through `fcconan.rank`: one table from all forms of the same ratings."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+from fcconan import Bootstrap, InputError, Result, Rows, rank
+
+NONE = Bootstrap(resamples=0)
+SYSTEMS = ("None", "NA", "Señor; Ñu, the 2nd")  # texts that readers take for something else
+ROWS: list[dict[str, Any]] = [
+    {
+        "reply_id": 3 * number + item,
+        "item_id": item,
+        "system": system,
+        "rater": rater,
+        "rater_kind": "human",
+        "aspect": aspect,
+        "value": [1.5, 2, 4, 5, 3][(7 * number + 3 * item + len(rater) + len(aspect)) % 5] if item else None,
+        "low": 1,
+        "high": 5,
+    }
+    for (number, system), item in itertools.product(enumerate(SYSTEMS), range(3))
+    for rater, aspect in itertools.product(("anna", "benno"), ("kind", "clear"))
+]
+FRAME = pd.DataFrame(ROWS)
+WIDE = FRAME.pivot(
+    index=[name for name in FRAME if name not in ("aspect", "value")], columns="aspect", values="value"
+).reset_index()
+
+
+def table(*sources: Any, **options: Any) -> pd.DataFrame:
+    return rank(*sources, bootstrap=NONE, **options).to_frame()
+
+
+def csv(separator: str, encoding: str, frame: pd.DataFrame = FRAME, **names: str) -> Callable[[Path], Path]:
+    def write(folder: Path) -> Path:
+        frame.rename(columns=names).to_csv(path := folder / "rows.csv", sep=separator, encoding=encoding, index=False)
+        return path
+
+    return write
+
+
+def jsonl(folder: Path) -> Path:
+    lines = [json.dumps(row | {"explanation": "two\u2028lines"}, ensure_ascii=False) for row in ROWS]
+    (path := folder / "rows.jsonl").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
+    return path
+
+
+def parquet(folder: Path) -> Path:
+    FRAME.to_parquet(path := folder / "rows.parquet")
+    return path
+
+
+def dataset_folder(folder: Path) -> Path:
+    """Ratings without item and system, which its replies have."""
+    for config, frame in {
+        "ratings": FRAME.drop(columns=["item_id", "system"]),
+        "replies": FRAME[["reply_id", "item_id", "system"]].drop_duplicates(),
+    }.items():
+        (folder / config).mkdir()
+        frame.to_parquet(folder / config / "test-00000-of-00001.parquet")
+    return folder
+
+
+FORMS: dict[str, Callable[[Path], Any]] = {
+    "commas": csv(",", "utf-8"),
+    "semicolons": csv(";", "utf-8-sig"),
+    "tabs": csv("\t", "utf-16"),
+    "cp1252": csv(";", "cp1252"),
+    "spaces around names": csv(",", "utf-8", reply_id=" reply_id", value="value ", rater=" rater "),
+    "jsonl": jsonl,
+    "parquet": parquet,
+    "frame": lambda _: FRAME.astype({"reply_id": float}).iloc[::-1],
+    "dataset": lambda _: datasets.Dataset.from_list(ROWS),
+    "dict of splits": lambda _: datasets.DatasetDict(test=datasets.Dataset.from_list(ROWS)),
+    "mappings": lambda _: iter(ROWS),
+    "result": lambda _: Result("judge rate", {"ratings": FRAME}, {}),
+    "folder": dataset_folder,
+    "wide": csv(";", "cp1252", WIDE),
+    "wide mappings": lambda _: WIDE.to_dict("records"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_same_ratings_gives_the_same_table(form: str, tmp_path: Path) -> None:
+    before = FRAME.copy()
+    rows = Rows(split="test" if form in ("dict of splits", "folder") else None)
+    found = table(FORMS[form](tmp_path), aspect=("clear", "kind"), rows=rows)
+    assert_frame_equal(found, table(ROWS, aspect=("clear", "kind")))
+    assert {*SYSTEMS} == {*found["system"]} and found["n_missing"].sum() == 9
+    assert_frame_equal(FRAME, before)
+
+
+def test_numbers_and_texts_are_one_id(tmp_path: Path) -> None:
+    """1, 1.0, "1" and "1.0" of several files; a further empty cell turns the numbers of a frame into fractions."""
+    ratings = FRAME.drop(columns=["item_id", "system"])
+    replies = FRAME[["reply_id", "item_id", "system"]].drop_duplicates()
+    halves = [ratings[ratings["rater"] == name] for name in ("anna", "benno")]
+    halves[0].to_csv(tmp_path / "anna.csv", index=False)
+    replies.astype({"reply_id": float}).to_csv(tmp_path / "replies.csv", index=False)
+    assert_frame_equal(table(tmp_path / "anna.csv", halves[1], replies=tmp_path / "replies.csv"), table(ROWS))
+    with pytest.raises(InputError, match="the replies lack 12 of 36 rated ones, such as 0: give the replies"):
+        table(ratings, replies=replies[3:])
+
+
+def test_columns_of_other_names_and_wide_files_of_other_numbers(tmp_path: Path) -> None:
+    """A renamed number and known columns are no aspects."""
+    wide = csv(",", "utf-8", WIDE.assign(selection_probability=0.5), reply_id="id", rater="who")(tmp_path)
+    renamed = {"reply_id": "id", "rater": "who"}
+    assert_frame_equal(table(wide, rows=Rows(rename=renamed)), table(WIDE))
+    assert {*table(WIDE)["aspect"]} == {"unified", "kind", "clear"}
+    both = Rows(rename={"item_id": "reply_id"})  # one column of the file for two of ours
+    assert_frame_equal(table(ROWS, rows=both), table(FRAME.assign(item_id=FRAME["reply_id"])))
+
+
+def test_filters_are_texts_of_any_column() -> None:
+    found = table(FRAME.assign(round=[1.0, 2.0] * 18), rows=Rows(filter={"round": ("1",), "item_id": ("0", "2")}))
+    assert_frame_equal(found, table(FRAME[FRAME["item_id"].isin([0, 2])].iloc[::2]))
+    with pytest.raises(InputError, match="found no row with item_id 9: choose among 0, 1, 2"):
+        table(ROWS, rows=Rows(filter={"item_id": ("1", "9")}))
+
+
+def test_verdicts_are_recognised_by_their_columns(tmp_path: Path) -> None:
+    rows = pd.DataFrame({"item_id": [1, 2], "system_a": "None", "system_b": "NA", "verdict": ["a", "tie"]})
+    rows.to_csv(tmp_path / "rows.csv", index=False, sep=";")
+    assert_frame_equal(table(tmp_path / "rows.csv"), table(rows))
+    with pytest.raises(InputError, match="has no column system_b, verdict, only"):
+        table(rows.rename(columns={"verdict": "winner", "system_b": "second"}))
