@@ -161,6 +161,17 @@ def test_raters_are_correlated_as_by_scipy() -> None:
         assert (value, n) == (pytest.approx(expected, abs=1e-9), 5)
 
 
+def test_intervals_of_shares_equal_those_of_scipy_and_strengths_follow_from_them() -> None:
+    """Two systems, one verdict for each item: the strength is half the log odds of the share, but for the prior."""
+    rows = tournament(6, "ab", items=40)
+    points = [{"a": 100.0, "tie": 50.0, "b": 0.0}[row["verdict"]] for row in rows]
+    scipys: Any = {"method": "percentile", "n_resamples": 30_000, "rng": 1}
+    low, high = stats.bootstrap((points,), np.mean, **scipys).confidence_interval
+    strength, share = cells(rank(rows, bootstrap=Bootstrap(resamples=30_000)), "low", "high", system="a")[:2]
+    assert share == pytest.approx([low, high], abs=0.02 * (high - low))
+    assert strength == pytest.approx([special.logit(end / 100) / 2 for end in share], abs=0.01)
+
+
 def test_strengths_are_the_maximum_of_the_penalised_likelihood() -> None:
     wins = np.random.default_rng(0).integers(0, 4, size=(8, 5, 5)) / 2
     wins[:, range(5), range(5)] = 0
