@@ -41,8 +41,8 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
 
     A source is a file (CSV with commas, semicolons or tabs in UTF-8, UTF-16 or cp1252; JSON Lines; Parquet), the folder
     of a dataset, its name in the catalogue or on the Hub, a data frame, a `datasets.Dataset`, a result, or mappings.
-    Ratings may have one column for each aspect in the place of `aspect` and `value`. Ratings of a dataset get item and
-    system from its replies.
+    Ratings may have one column for each aspect in the place of `aspect` and `value`, and item and system in the place of
+    `reply_id`. Ratings of a dataset get item and system from its replies.
 
     Args:
         kind: `ratings`, `comparisons`, `votes`, `replies` or `pairs`; of several, the first that a dataset has.
@@ -66,7 +66,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
     frame, name = pd.concat([part for part, _ in parts], ignore_index=True), "+".join(name for _, name in parts)
     for column, given in rows.filter.items():
         wanted = {cell_text(value) for value in ([given] if isinstance(given, str) else given)}
-        _check_columns(name, [column], frame)
+        _check_columns(name, [column], frame, "choose one of these")
         texts = frame[column].map(cell_text)
         if unknown := wanted - set(texts):
             there = ", ".join(sorted(set(texts))[:20])
@@ -92,15 +92,19 @@ def _read_one(kinds: Sequence[str], source: Any, rows: Rows) -> tuple["DataFrame
         raise InputError(
             f"rows have no column {unknown[0]!r}: {did_you_mean(unknown[0], MAPPED_COLUMNS)}choose another"
         )
-    _check_columns(name, rows.rename.values(), frame)
+    _check_columns(name, rows.rename.values(), frame, "choose one of these")
     frame = frame.assign(**{ours: frame[theirs] for ours, theirs in rows.rename.items()})
-    # The kind whose judgement is there, otherwise whose other columns are there: the message below names its columns.
-    kind = max(kinds, key=lambda each: (JUDGEMENT.get(each) in frame, len({*NEEDED.get(each, ())} & {*frame})))
-    if kind == "ratings" and {"reply_id", "rater"} <= set(frame) and not {"aspect", "value"} & set(frame):
+    # The kind whose own columns are there, without a hint the last one.
+    kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
+    if kind == "ratings" and "reply_id" not in frame and {"item_id", "system"} <= set(frame):
+        frame["reply_id"] = frame["item_id"].map(cell_text) + "|" + frame["system"].map(cell_text)
+    if kind == "ratings" and "reply_id" in frame and not {"aspect", "value"} & set(frame):
         frame = _melted(frame.drop(columns={*rows.rename.values()} - {*rows.rename}))
     if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
-    _check_columns(name, NEEDED[kind] if kind != "replies" else (), frame)
+    if kind != "replies":
+        lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED[kind] if column not in frame)
+        _check_columns(name, NEEDED[kind], frame, f"name it with {lost}")
     for column in frame.columns.intersection(IDS):
         frame[column] = frame[column].map(lambda cell: None if is_missing(cell) else cell_text(cell))
     for column in frame.columns.intersection(NUMBERS):
@@ -115,10 +119,9 @@ def _read_one(kinds: Sequence[str], source: Any, rows: Rows) -> tuple["DataFrame
     return frame, name
 
 
-def _check_columns(name: str, columns: Iterable[str], frame: "DataFrame") -> None:
+def _check_columns(name: str, columns: Iterable[str], frame: "DataFrame", cure: str) -> None:
     if lost := [column for column in columns if column not in frame]:
-        cure = " ".join(f"--rename.{column} COLUMN" for column in lost)
-        raise InputError(f"{name} has no column {', '.join(lost)}, only {', '.join(frame)}: name it with {cure}")
+        raise InputError(f"{name} has no column {', '.join(lost)}, only {', '.join(frame)}: {cure}")
 
 
 def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["DataFrame", str]:
@@ -208,4 +211,6 @@ def _melted(frame: "DataFrame") -> "DataFrame":
         name for name in frame if name not in _KNOWN and pd.to_numeric(frame[name], errors="coerce").notna().any()
     ]
     kept = [name for name in frame if name in _KNOWN]
+    if "rater" not in frame:
+        frame, kept = frame.assign(rater="rater"), [*kept, "rater"]
     return frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")

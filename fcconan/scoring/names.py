@@ -17,7 +17,7 @@ def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> tupl
     Raises:
         InputError: A name is unknown.
     """
-    chosen = tuple(dict.fromkeys(names))
+    chosen = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
     for name in chosen:
         if name not in known:
             raise InputError(

@@ -47,7 +47,7 @@ def rank_ratings(
     known = [*ratings["rater"].unique()]
     others = [*ratings["rater"][~ratings["of_people"]].unique()]
     names = check_names("rater", raters or [name for name in (PEOPLE, *others) if name in known], known)
-    check_names("aspect", aspects, [*ratings["aspect"].unique()])
+    aspects = check_names("aspect", aspects, [*ratings["aspect"].unique()])
     scaled = ratings[ratings["low"].notna() & (ratings["rater"].eq(PEOPLE) | (PEOPLE not in known))]
     chosen = [*(aspects or scaled["aspect"].unique())]
     series = [each for name in names for each in _series(ratings, name, chosen, only=bool(aspects))]
@@ -66,21 +66,26 @@ def rank_ratings(
     low, high = _intervals(sums, counts, bootstrap)
     columns = {"value": safe_divide(sums.sum(axis=2), n), "low": low, "high": high, "n": n}
     columns["n_missing"] = np.bincount(system) - n
-    parts = []
+    parts: list[DataFrame] = []
     for place, (name, aspect, is_better, _) in enumerate(series):
         part = pd.DataFrame({"rater": name, "aspect": aspect, "system": systems})
         part = part.assign(**{key: found[place] for key, found in columns.items()}, higher_is_better=is_better)
         parts.append(part.sort_values("value", ascending=not is_better, kind="stable"))
-    pairs, means = family(systems, baseline), safe_divide(sums, counts)
+    order = parts[0].index  # pairs are in the order of the first table: a is better than b there
+    systems, means = [systems[place] for place in order], safe_divide(sums, counts)[:, order]
+    pairs = family(systems, baseline)
     apart = means[:, [a for a, _ in pairs]] - means[:, [b for _, b in pairs]]
     measures = [(name, aspect) for name, aspect, *_ in series]
     tables = {"systems": pd.concat(parts, ignore_index=True)}
-    tables["differences"] = differences = difference_table(measures, apart, systems, pairs, bootstrap)
-    apart_always = differences.loc[differences["n"] == 0, ["a", "b"]].drop_duplicates().to_numpy()
-    if never := [f"{a} and {b}" for a, b in apart_always]:
-        notes.append(f"{len(never)} of {len(pairs)} pairs of systems have no item in common: {', '.join(never[:5])}.")
+    tables["differences"] = difference_table(measures, apart, systems, pairs, bootstrap)
+    common, answered = np.isfinite(apart[0]).sum(axis=1), np.isfinite(means[0]).sum(axis=1)
+    if any(2 * n < min(answered[a], answered[b]) for n, (a, b) in zip(common, pairs, strict=True)):
+        notes.append(
+            f"Differences rest on the items that both systems answer, {common.min()} to {common.max()} of {len(items)}: "
+            "their signs may differ from those of the means."
+        )
     if judge is not None:
-        tables["predicted"] = predicted = _predicted(ratings, judge, series, about, pairs, bootstrap.confidence)
+        tables["predicted"] = predicted = _predicted(ratings, judge, series, about, systems, pairs, bootstrap)
         if shifted := [*predicted["a"][predicted["b"].isna() & (predicted["shift"].abs() > SHIFTED)].unique()]:
             notes.append(
                 f"{judge} rates the replies that people rated and all replies differently, by more than {SHIFTED:g} "
@@ -189,8 +194,9 @@ def _predicted(
     judge: str,
     series: list[_Series],
     about: "DataFrame",
+    systems: list[str],
     pairs: list[tuple[int, int]],
-    confidence: float,
+    bootstrap: Bootstrap,
 ) -> "DataFrame":
     """Returns means and differences of systems from people's ratings of some replies and a judge's of all."""
     import pandas as pd
