@@ -35,7 +35,6 @@ OLD = {
     "annotate": "Run an annotation campaign.",
 }
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
-STOPPED = 130
 
 app = App(
     name="fcconan",
@@ -72,10 +71,15 @@ def run(
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
     """
-    app.config = () if config is None else (Yaml(config, must_exist=True, use_commands_as_keys=False),)
+    if config is not None:
+        app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
+        if nested := app.config[0].config.keys() & {*COMMANDS, *OLD}:
+            raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
     for path in (json, report):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
+        if path is not None and not path.absolute().parent.is_dir():
+            raise InputError(f"there is no folder {path.absolute().parent} for {path.name}: choose another, or make it")
     result = app(words, exit_on_error=False, print_error=False)
     if result is None:  # help or version
         return
@@ -101,10 +105,12 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # the reader went away, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (InputError, CycloptsError, OSError, UnicodeError, ValueError, KeyError, RemoteError) as error:
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
         if debug:
             raise
-        print(f"fcconan: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(1 if isinstance(error, RemoteError) else 2)
-    except KeyboardInterrupt:
-        sys.exit(STOPPED)
+        is_input = isinstance(error, InputError | CycloptsError | OSError)
+        message = str(error) if is_input or isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
+        print(f"fcconan: {' '.join(message.split())}", file=sys.stderr)
+        sys.exit(2 if is_input else 1)

@@ -15,16 +15,13 @@ def forest(table: "DataFrame", *, label: str) -> Any:
         table: Rows with `value`, `low` and `high`.
         label: Column with the names of the lines.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    names: Any = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
-    with mpl.rc_context(dict.fromkeys(names, LINES)):
-        figure = Figure(figsize=(6, 1 + 0.3 * len(table)), layout="constrained")
-        axes = figure.subplots()
-        places = range(len(table), 0, -1)
-        axes.hlines(places, table["low"], table["high"], color=LINES)
-        axes.plot(table["value"], places, "o", color=POINTS)
-        axes.set_yticks(places, table[label])
-        axes.spines[["top", "right"]].set_visible(False)
+    figure = Figure(figsize=(5, 1 + 0.3 * len(table)), layout="constrained")
+    axes = figure.subplots()
+    places = range(len(table), 0, -1)
+    axes.hlines(places, table["low"], table["high"], color=LINES)
+    axes.plot(table["value"], places, "o", color=POINTS)
+    axes.set_yticks(places, table[label])
+    axes.spines[["top", "right"]].set_visible(False)
     return figure

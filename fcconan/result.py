@@ -1,5 +1,6 @@
 """The result of every command: tables, notes, and a signature that names what changes the values."""
 
+import html
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,13 +15,21 @@ if TYPE_CHECKING:
 
 SHORT = 12  # rows that are printed of further tables
 MISSING = "–"
+SMALL = 0.0005  # smaller numbers are shown as such
+GREY = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")  # readable on white and black
+STYLE: Any = dict.fromkeys(GREY, "#808080") | {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fcconan",
+    "text.parse_math": False,
+}
 
 
 class Pivot(NamedTuple):
     """How a long table is shown: one row for each value of `rows`, one column for each value of `column`."""
 
     rows: tuple[str, ...]
-    column: str
+    columns: tuple[str, ...]
+    value: str = "value"
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,17 +38,18 @@ class Result:
 
     Attributes:
         command: The command that computed it.
-        tables: Name -> long table; the first is the main one. Ends of intervals are in the columns `low` and `high`
-            after the value, and the reason of a missing value in `reason`.
+        tables: Name -> long table; the first is the main one. The reason of a missing value is in `reason`.
         identity: Everything that changes the values, resolved: data by hash, metric, tie rule, population, seed.
         notes: Sentences on how the data change the reading of a value.
+        intervals: Name of a table -> the column whose interval is in `low` and `high`.
         pivots: Name of a table -> how it is shown; other tables are shown as they are.
         plots: Title -> function that returns a matplotlib figure for the page.
 
     Examples:
         >>> import pandas as pd
         >>> table = pd.DataFrame({"system": ["A"], "value": [0.5], "low": [0.25], "high": [0.75]})
-        >>> result = Result("rank", {"systems": table}, {"data": "rows@1f2e3d4c5b6a"})
+        >>> data = {"data": "rows@1f2e3d4c5b6a"}
+        >>> result = Result("rank", {"systems": table}, data, intervals={"systems": "value"})
         >>> print(result.shown("systems").to_string(index=False))
         system                value
              A 0.500 [0.250, 0.750]
@@ -51,6 +61,7 @@ class Result:
     tables: Mapping[str, "DataFrame"]
     identity: Mapping[str, Any]
     notes: Sequence[str] = ()
+    intervals: Mapping[str, str] = field(default_factory=dict)
     pivots: Mapping[str, Pivot] = field(default_factory=dict)
     plots: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
 
@@ -70,12 +81,13 @@ class Result:
         return self.tables[table or next(iter(self.tables))]
 
     def to_json(self) -> str:
-        """Returns command, signature, notes and tables as JSON; a missing number is null."""
+        """Returns command, signature, identity, notes and tables as JSON; a missing number is null."""
         tables = {
             name: table.astype(object).where(table.notna(), None).to_dict("records")
             for name, table in self.tables.items()
         }
-        found = {"command": self.command, "signature": self.signature, "notes": [*self.notes], "tables": tables}
+        found = {"command": self.command, "signature": self.signature, "identity": {**self.identity}}
+        found |= {"notes": [*self.notes], "tables": tables}
         return json.dumps(found, ensure_ascii=False, indent=1, default=lambda value: value.item()) + "\n"
 
     def to_html(self, folder: str | Path) -> Path:
@@ -94,7 +106,7 @@ class Result:
 
         plots = {}
         # Texts as texts, without formulas, and the same bytes each time.
-        with rc_context({"svg.fonttype": "none", "svg.hashsalt": "fcconan", "text.parse_math": False}):
+        with rc_context(STYLE):
             for title, draw in self.plots.items():
                 drawn = io.StringIO()
                 draw().savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -113,14 +125,16 @@ class Result:
         table = self.tables[name]
         if table.empty:
             return table
-        if name in self.pivots:
-            rows, column = list(self.pivots[name].rows), self.pivots[name].column
-            parts = [_texts(own) for _, own in table.groupby(column, sort=False)]
-            value = parts[0].columns[table.columns.get_loc("low") - 1]
-            wide = concat(parts).pivot(index=rows, columns=column, values=value).fillna(MISSING)
-            order = table.set_index(rows).index.unique()
-            return wide.loc[order, table[column].unique()].reset_index().rename_axis(columns=None)
-        return _texts(table)
+        interval = self.intervals.get(name)
+        if name not in self.pivots:
+            return _texts(table, interval)
+        rows, columns, value = (list(part) if isinstance(part, tuple) else part for part in self.pivots[name])
+        texts = concat([_texts(own, interval) for _, own in table.groupby(columns, sort=False)]).loc[table.index]
+        wide = texts.pivot(index=rows, columns=columns, values=value)
+        order = {"index": rows, "columns": columns}
+        wide = wide.reindex(**{axis: texts.set_index(keys).index.unique() for axis, keys in order.items()})
+        wide.columns = ["@".join(key) if isinstance(key, tuple) else key for key in wide.columns]
+        return wide.fillna(MISSING).reset_index()
 
     def __str__(self) -> str:
         """Returns main table, notes and signature, and the first rows of further tables."""
@@ -132,23 +146,29 @@ class Result:
             most = SHORT if parts else len(shown)
             more = f"\n... {len(shown) - most} more rows in --json and --report" if len(shown) > most else ""
             parts.append(f"{name}\n{shown.head(most).to_string(index=False)}{more}")
-        return "\n\n".join([*parts, *self.notes, self.signature])
+        return "\n\n".join([*parts, *(["\n".join(self.notes)] if self.notes else []), self.signature])
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        """Returns the main table and the notes, for notebooks."""
+        return "<br>".join([self.shown(next(iter(self.tables))).to_html(index=False), *map(html.escape, self.notes)])
 
-def _texts(table: "DataFrame") -> "DataFrame":
-    """Returns a table with rounded numbers, and intervals behind their values."""
-    texts = table.copy()
-    for column, cells in table.items():
-        if cells.dtype.kind in "if":
-            form = "{:.0f}" if (cells.dropna() % 1 == 0).all() else "{:.3f}"
-            texts[column] = cells.map(lambda cell, form=form: MISSING if math.isnan(cell) else form.format(cell))
+
+def _texts(table: "DataFrame", interval: str | None) -> "DataFrame":
+    """Returns a table with rounded numbers, and the interval behind the values of a column."""
+    ends = ["low", "high"] if interval else []
+    texts = table.drop(columns=ends).dropna(axis=1, how="all")
+    for column in texts:
+        cells = table[[column, *ends] if column == interval else [column]]
+        if cells[column].dtype.kind in "if":
+            form = "{:.0f}" if (cells.stack() % 1 == 0).all() else "{:.3f}"
+            shown = cells.map(lambda cell, form=form: MISSING if math.isnan(cell) else form.format(cell))
+            is_small = (cells[column] != 0) & (cells[column].abs() < SMALL)
+            texts[column] = shown[column].mask(is_small, f"< {SMALL}")
+            if column == interval:
+                both = shown[column] + " [" + shown["low"] + ", " + shown["high"] + "]"
+                texts[column] = shown[column].where(table["low"].isna(), both)
         else:
-            texts[column] = cells.astype(object).where(cells.notna(), MISSING).map(str)
-    if "low" not in table:
-        return texts
-    value = table.columns[table.columns.get_loc("low") - 1]
-    interval = texts[value] + " [" + texts["low"] + ", " + texts["high"] + "]"
-    texts[value] = texts[value].where(table["low"].isna(), interval)
-    return texts.drop(columns=["low", "high"])
+            texts[column] = cells[column].astype(object).where(cells[column].notna(), MISSING).map(str)
+    return texts

@@ -4,15 +4,16 @@ import hashlib
 import io
 import json
 import pkgutil
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import JUDGEMENT, MAPPED_COLUMNS, NEEDED
+from fcconan.data.columns import MAPPED_COLUMNS, NEEDED
 from fcconan.data.content import did_you_mean
 from fcconan.data.files import SUFFIXES, list_configs, part_files
-from fcconan.data.ids import cell_text, is_missing, name_with_hash
+from fcconan.data.ids import ID_COLUMNS, cell_text, is_missing, name_with_hash
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.schemas import COMPARISON, PAIR, RATING, REPLY, VOTE
 from fcconan.data.tables import open_table
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 else:
     RowSource = str  # what the command line gives
 
-IDS = ("reply_id", "item_id", "hs_id", "pair_id", "reply_a", "reply_b", "rater", "system", "system_a", "system_b")
 NUMBERS = ("value", "low", "high", "selection_probability", "score", "rank")
 _KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {
     "source_id",
@@ -36,22 +36,23 @@ _KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in
 }
 
 
-def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) -> tuple["DataFrame", str]:
+def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) -> tuple["DataFrame", str, str]:
     """Reads sources of one kind of row as one data frame.
 
     A source is a file (CSV with commas, semicolons or tabs in UTF-8, UTF-16 or cp1252; JSON Lines; Parquet), the folder
     of a dataset, its name in the catalogue or on the Hub, a data frame, a `datasets.Dataset`, a result, or mappings.
-    Ratings may have one column for each aspect in the place of `aspect` and `value`, and item and system in the place of
-    `reply_id`. Ratings of a dataset get item and system from its replies.
+    Ratings may have one column for each aspect in the place of `aspect` and `value`, and item and system in the place
+    of `reply_id`. Ratings of a dataset get item and system from its replies.
 
     Args:
-        kind: `ratings`, `comparisons`, `votes`, `replies` or `pairs`; of several, the first that a dataset has.
+        kind: `ratings`, `comparisons`, `votes`, `replies` or `pairs`; of several, the first that a dataset has, or the
+            one whose columns a file has.
         sources: The sources.
         rows: Split, names of columns, and filters.
 
     Returns:
-        The rows, with ids as text, numbers as floats and None for missing cells; and the name of the data with its
-        hash, for the identity of a result.
+        The rows, with ids as text, numbers as floats and None for missing cells; their kind; and the name of the data
+        with hashes, renamed columns and filters, for the identity of a result.
 
     Raises:
         InputError: A source does not exist or cannot be read, columns are missing, a cell is no number, or no row is
@@ -62,61 +63,95 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
     kinds = (kind,) if isinstance(kind, str) else kind
     if not sources:
         raise InputError(f"found no source of {' or '.join(kinds)}: give at least one file, folder or name")
-    parts = [_read_one(kinds, source, rows) for source in sources]
+    parts = [_load(kinds, source, rows.split) for source in sources]
+    for part, _ in parts:
+        for ours, theirs in rows.rename.items():
+            if theirs in part:
+                part[ours] = part[theirs]
     frame, name = pd.concat([part for part, _ in parts], ignore_index=True), "+".join(name for _, name in parts)
+    if unknown := [ours for ours in rows.rename if ours not in MAPPED_COLUMNS]:
+        near = did_you_mean(unknown[0], MAPPED_COLUMNS)
+        raise InputError(f"rows have no column {unknown[0]!r}: {near}choose another")
+    for ours, theirs in rows.rename.items():
+        _check_columns(name, [theirs], frame, "choose one of these")
+        name += f"({ours}:{theirs})"
     for column, given in rows.filter.items():
-        wanted = {cell_text(value) for value in ([given] if isinstance(given, str) else given)}
         _check_columns(name, [column], frame, "choose one of these")
-        texts = frame[column].map(cell_text)
-        if unknown := wanted - set(texts):
+        wanted = {cell_text(value) for value in ([given] if isinstance(given, str) else given)}
+        texts = frame[column].map({cell: cell_text(cell) for cell in frame[column].unique()})
+        if unknown := sorted(wanted - set(texts)):
             there = ", ".join(sorted(set(texts))[:20])
-            raise InputError(f"found no row with {column} {', '.join(sorted(unknown))}: choose among {there}")
+            raise InputError(f"found no row with {column} {', '.join(unknown)}: choose among {there}")
         frame, name = frame[texts.isin(wanted)], f"{name}({column}={'/'.join(sorted(wanted))})"
     if frame.empty:
         raise InputError(f"{name} has no rows left: check the file and the filters")
-    return frame.reset_index(drop=True), name
+    # The kind whose own columns are there, without a hint the last one.
+    kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
+    used = {*rows.rename.values(), *rows.filter} - {*rows.rename}
+    return _typed(kind, frame.reset_index(drop=True), name, used), kind, name
 
 
-def _read_one(kinds: Sequence[str], source: Any, rows: Rows) -> tuple["DataFrame", str]:
-    """Returns the rows of one source with the columns of this package, and its name with a hash."""
+def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFrame", str]:
+    """Returns the rows of one source, and its name with a hash."""
     import pandas as pd
 
     if isinstance(source, str | PathLike):
         # By its name, as building is above this package; only the name of a dataset in the catalogue is built.
-        path = pkgutil.resolve_name("fcconan.services:dataset_folder")(source)
-        frame, name = _read_path(kinds, path, rows.split)
-    else:
-        frame = _from_memory(source, rows.split)
-        name = f"rows@{hashlib.sha256(frame.to_json(orient='split', default_handler=str).encode()).hexdigest()[:12]}"
-    if unknown := [ours for ours in rows.rename if ours not in MAPPED_COLUMNS]:
-        raise InputError(
-            f"rows have no column {unknown[0]!r}: {did_you_mean(unknown[0], MAPPED_COLUMNS)}choose another"
-        )
-    _check_columns(name, rows.rename.values(), frame, "choose one of these")
-    frame = frame.assign(**{ours: frame[theirs] for ours, theirs in rows.rename.items()})
-    # The kind whose own columns are there, without a hint the last one.
-    kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
+        return _read_path(kinds, pkgutil.resolve_name("fcconan.services:dataset_folder")(source), split)
+    if isinstance(source, Result):
+        source = source.to_frame()
+    if isinstance(source, Mapping) and hasattr(source, "num_rows"):  # a `datasets.DatasetDict`
+        if split not in source:
+            raise InputError(f"the dataset has the splits {', '.join(source)}: choose one with --split")
+        source = source[split]
+    elif split is not None:
+        raise InputError("rows in memory have no splits: leave split out")
+    if hasattr(source, "to_pandas"):  # a `datasets.Dataset`
+        source = source.to_pandas()
+    frame = source.copy() if isinstance(source, pd.DataFrame) else pd.DataFrame([*source])
+    hashed = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
+    return frame, f"rows@{hashlib.sha256(hashed).hexdigest()[:12]}"
+
+
+def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":
+    """Returns rows with the columns of their kind, ids as text and numbers as floats.
+
+    Args:
+        kind: Kind of the rows.
+        frame: The rows.
+        name: Name of the data, for messages.
+        used: Columns under another name and columns of filters, which are no aspects.
+    """
+    import numpy as np
+    import pandas as pd
+
     if kind == "ratings" and "reply_id" not in frame and {"item_id", "system"} <= set(frame):
         frame["reply_id"] = frame["item_id"].map(cell_text) + "|" + frame["system"].map(cell_text)
     if kind == "ratings" and "reply_id" in frame and not {"aspect", "value"} & set(frame):
-        frame = _melted(frame.drop(columns={*rows.rename.values()} - {*rows.rename}))
+        frame = frame.drop(columns={*used} - _KNOWN)
+        numeric = [each for each in frame if pd.to_numeric(frame[each], errors="coerce").notna().any()]
+        frame = frame if "rater" in frame else frame.assign(rater="rater")
+        kept = [each for each in frame if each in _KNOWN]
+        aspects = [each for each in numeric if each not in _KNOWN]
+        frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
     if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
     if kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED[kind] if column not in frame)
         _check_columns(name, NEEDED[kind], frame, f"name it with {lost}")
-    for column in frame.columns.intersection(IDS):
-        frame[column] = frame[column].map(lambda cell: None if is_missing(cell) else cell_text(cell))
+    for column in frame.columns.intersection(ID_COLUMNS):
+        texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
+        frame[column] = frame[column].map(texts)
     for column in frame.columns.intersection(NUMBERS):
         numbers = pd.to_numeric(frame[column], errors="coerce")
-        if (wrong := numbers.isna() & frame[column].notna()).any():
+        if (wrong := (numbers.isna() & frame[column].notna()) | np.isinf(numbers)).any():
             place = int(wrong.to_numpy().argmax())
+            found = frame[column].iloc[place]
             raise InputError(
-                f"{name}, row {place + 1}: {column} is {frame[column].iloc[place]!r}, expected a number, or nothing "
-                "where it is missing"
+                f"{name}, row {place + 1}: {column} is {found!r}, expected a number, or nothing where it is missing"
             )
         frame[column] = numbers.astype(float)
-    return frame, name
+    return frame
 
 
 def _check_columns(name: str, columns: Iterable[str], frame: "DataFrame", cure: str) -> None:
@@ -136,7 +171,9 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
     files = part_files(path, split, kind)
     frame = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     if kind == "ratings" and "system" not in frame and "replies" in list_configs(path):
-        frame = add_replies(frame, pd.concat([pd.read_parquet(file) for file in (path / "replies").glob("*.parquet")]))
+        replies = sorted((path / "replies").glob("*.parquet"))
+        frame = add_replies(frame, pd.concat([pd.read_parquet(file) for file in replies]))
+        files = [*files, *replies]
     if not (path / MANIFEST).is_file():
         return frame, "+".join(map(name_with_hash, files))
     manifest = read_manifest(path)
@@ -172,9 +209,12 @@ def _read_file(path: Path) -> "DataFrame":
             return pd.DataFrame([json.loads(line) for line in text.split("\n") if line.strip()])
         separator = max(",;\t", key=text.partition("\n")[0].count)
         # Texts such as `None` and `NA` are texts; an empty cell is missing.
-        frame = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, keep_default_na=False, skipinitialspace=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
+            how: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True, "index_col": False}
+            frame = pd.read_csv(io.StringIO(text), sep=separator, **how)
         return frame.rename(columns=str.strip).replace("", None)
-    except ValueError as error:  # also those of pyarrow and pandas
+    except (ValueError, pd.errors.ParserWarning) as error:
         raise InputError(f"{path} cannot be read ({error}): check the file") from error
 
 
@@ -187,30 +227,3 @@ def _decoded(path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         return raw.decode("cp1252")
-
-
-def _from_memory(source: Any, split: str | None) -> "DataFrame":
-    import pandas as pd
-
-    if isinstance(source, Result):
-        return source.to_frame().copy()
-    if isinstance(source, Mapping) and hasattr(source, "num_rows"):  # a `datasets.DatasetDict`
-        if split not in source:
-            raise InputError(f"the dataset has the splits {', '.join(source)}: choose one with --split")
-        source = source[split]
-    if hasattr(source, "to_pandas"):  # a `datasets.Dataset`
-        return source.to_pandas()
-    return source.copy() if isinstance(source, pd.DataFrame) else pd.DataFrame([*source])
-
-
-def _melted(frame: "DataFrame") -> "DataFrame":
-    """Returns ratings with a column for each aspect as one row for each aspect."""
-    import pandas as pd
-
-    aspects = [
-        name for name in frame if name not in _KNOWN and pd.to_numeric(frame[name], errors="coerce").notna().any()
-    ]
-    kept = [name for name in frame if name in _KNOWN]
-    if "rater" not in frame:
-        frame, kept = frame.assign(rater="rater"), [*kept, "rater"]
-    return frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")

@@ -10,7 +10,7 @@ from fcconan.data import count_noun
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.names import check_names
-from fcconan.scoring.significance.intervals import bootstrap_means, chunks, means, percentile_interval
+from fcconan.scoring.significance.intervals import chunks, draws, means, percentile_interval, safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -70,6 +70,18 @@ def sign_flips(differences: Floats, bootstrap: Bootstrap) -> tuple[Floats, Float
     return p, adjusted
 
 
+def mean_intervals(sums: Floats, counts: Floats, bootstrap: Bootstrap) -> Floats:
+    """Returns ends of intervals of means, shape (2, ...), from sums and counts by item, shape (..., items)."""
+    ends = np.full((2, *sums.shape[:-1]), np.nan)
+    if bootstrap.resamples and sums.size:
+        drawn = [
+            safe_divide(*(np.tensordot(weights, each, axes=(1, -1)) for each in (sums, counts)))
+            for weights in draws(sums.shape[-1], bootstrap.resamples, bootstrap.seed)
+        ]
+        ends = np.stack(percentile_interval(np.concatenate(drawn), bootstrap.confidence))
+    return np.where((counts > 0).sum(axis=-1) > 1, ends, np.nan)
+
+
 def difference_table(
     measures: Sequence[tuple[str, str]],
     differences: Floats,
@@ -91,13 +103,9 @@ def difference_table(
     n = np.isfinite(differences).sum(axis=2)
     known = np.where(n[:, :, None] > 1, differences, np.nan)
     known = known[:, :, np.isfinite(known).any(axis=(0, 1))]
-    ends = p = np.full((2, *n.shape), np.nan)
-    if bootstrap.resamples and len(pairs):
-        flat = known.reshape(n.size, -1)
-        drawn = bootstrap_means(flat, resamples=bootstrap.resamples, seed=bootstrap.seed)
-        ends = np.stack(percentile_interval(drawn, bootstrap.confidence)).reshape(ends.shape)
-        p = p.copy()
-        p[:, 0] = sign_flips(known[0], bootstrap)
+    ends = mean_intervals(np.nan_to_num(known), np.isfinite(known).astype(float), bootstrap)
+    p = np.full(ends.shape, np.nan)
+    p[:, 0] = sign_flips(known[0], bootstrap)
     columns = {"difference": means(known), "low": ends[0], "high": ends[1], "p": p[0], "p_adjusted": p[1], "n": n}
     names = {"a": [systems[a] for a, _ in pairs], "b": [systems[b] for _, b in pairs]}
     parts = []

@@ -29,12 +29,17 @@ def rank(
     Ratings give the mean of every aspect and their unified score: the mean of all aspects, rescaled to 1 (worst) to 5
     (CSEval, equation 2). Verdicts give shares of points, a win being one and a tie half a point (Zubiaga et al., 2024,
     section 4.1), and Bradley-Terry strengths, which are fair where not all pairs of systems met equally often.
-    Intervals resample the items with all their replies. Differences of systems are paired by items; those of the
-    primary measure (the first of the first rater) have tests, adjusted by step-down max-T.
+    Verdicts of one rater in both orders count once: as a tie if they disagree. Intervals resample the items with all
+    their replies. Differences of systems are paired by the items that both answer; those of the first measure of the
+    first rater (of verdicts: win rates) have tests, adjusted by step-down max-T.
+
+    Ratings have the columns item_id, system, rater, aspect and value, or one column for each aspect; low, high,
+    higher_is_better and rater_kind (human, model or metric) are optional. Verdicts have item_id, system_a, system_b,
+    verdict (a, b, tie or invalid) and rater.
 
     Args:
         sources: Files, dataset folders, or names of datasets with ratings or comparisons.
-        kind: Kind of rows, for a dataset that has both; default: comparisons.
+        kind: Kind of rows of a dataset that has both; default: comparisons.
         replies: The rated replies, for ratings without item and system.
         rater: Raters that count, or people for the mean of all people; default: all.
         aspect: Aspects of ratings; default: those that people rated on a scale.
@@ -58,28 +63,32 @@ def rank(
         >>> rank(won, bootstrap=Bootstrap(resamples=0)).to_frame()[["system", "aspect", "value"]].values.tolist()[2:5]
         [['A', 'share', 100.0], ['B', 'share', 0.0], ['A', 'wins', 3.0]]
     """
-    table, name = read(kind or ("comparisons", "ratings"), *sources, rows=rows)
-    identity: dict[str, Any] = {"data": name}
-    if "verdict" in table:
+    table, found, name = read(kind or ("comparisons", "ratings"), *sources, rows=rows)
+    chosen = {"raters": rater, "aspects": aspect, "baseline": baseline}
+    identity: dict[str, Any] = {"data": name, **{key: ",".join(given) or None for key, given in chosen.items()}}
+    if found == "comparisons":
         if replies is not None or aspect or predicted_by:
             raise InputError(
                 "found verdicts, expected ratings for --replies, --aspect and --predicted-by: leave them out"
             )
         tables, notes = rank_verdicts(table, rater, majority, baseline, bootstrap)
-        identity |= {"raters": ",".join(rater) or "all", "majority": majority, "ties": "half-win"}
+        identity["majority"] = majority or None
     else:
         if majority:
             raise InputError("found ratings, expected verdicts for --majority: leave it out")
         if replies is not None:
-            about, of = read("replies", replies, rows=Rows(rename=rows.rename))
-            table, identity["replies"] = add_replies(table, about), of
+            about, _, identity["replies"] = read("replies", replies)
+            table = add_replies(table, about)
         tables, notes = rank_ratings(table, rater, aspect, baseline, predicted_by, bootstrap)
-        identity |= {"raters": ",".join(dict.fromkeys(tables["systems"]["rater"]))}
-        identity |= {"aspects": ",".join(dict.fromkeys(tables["systems"]["aspect"])), "predicted_by": predicted_by}
-    identity |= {"tests": "sign-flip", "baseline": ",".join(baseline) or "all-pairs", "resamples": bootstrap.resamples}
-    identity |= {"unit": "item", "confidence": bootstrap.confidence, "seed": bootstrap.seed}
-    pivots = {"systems": Pivot(("rater", "system"), "aspect")}
-    systems = tables["systems"]
-    first = systems[(systems["rater"] == systems["rater"][0]) & (systems["aspect"] == systems["aspect"][0])]
-    title = f"{first['aspect'][0]} by {first['rater'][0]}"
-    return Result("rank", tables, identity, notes, pivots, {title: partial(forest, first, label="system")})
+        identity["predicted_by"] = predicted_by
+    identity |= vars(bootstrap) if bootstrap.resamples else {"resamples": 0}
+    (of, measure), first = next(iter(tables["systems"].groupby(["rater", "aspect"], sort=False)))
+    return Result(
+        "rank",
+        tables,
+        identity,
+        notes,
+        intervals={"systems": "value", "differences": "difference", "predicted": "value"},
+        pivots={"systems": Pivot(("rater", "system"), ("aspect",))},
+        plots={f"{measure} by {of}": partial(forest, first, label="system")},
+    )

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
-from fcconan.scoring.arrays import Floats
 from fcconan.scoring.names import check_names
-from fcconan.scoring.paired_tests import difference_table, family, few_items
+from fcconan.scoring.paired_tests import difference_table, family, few_items, mean_intervals
 from fcconan.scoring.powered import Sample, estimate, summarise
-from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval, safe_divide
+from fcconan.scoring.significance.intervals import safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -30,14 +30,6 @@ def rank_ratings(
 ) -> tuple[dict[str, "DataFrame"], list[str]]:
     """Returns the tables and notes of `fcconan.rank` for ratings.
 
-    Args:
-        ratings: Rows with `reply_id`, `system`, `rater`, `aspect` and `value`.
-        raters: See `fcconan.rank`.
-        aspects: See `fcconan.rank`.
-        baseline: See `fcconan.rank`.
-        judge: Rater whose ratings predict those of people.
-        bootstrap: Resamples of items.
-
     Raises:
         InputError: A row is invalid, or a rater, aspect or baseline is unknown.
     """
@@ -46,33 +38,32 @@ def rank_ratings(
     ratings, notes = checked(ratings)
     known = [*ratings["rater"].unique()]
     others = [*ratings["rater"][~ratings["of_people"]].unique()]
-    names = check_names("rater", raters or [name for name in (PEOPLE, *others) if name in known], known)
+    raters = check_names("rater", raters or [name for name in (PEOPLE, *others) if name in known], known)
     aspects = check_names("aspect", aspects, [*ratings["aspect"].unique()])
     scaled = ratings[ratings["low"].notna() & (ratings["rater"].eq(PEOPLE) | (PEOPLE not in known))]
     chosen = [*(aspects or scaled["aspect"].unique())]
-    series = [each for name in names for each in _series(ratings, name, chosen, only=bool(aspects))]
+    series = [each for name in raters for each in _series(ratings, name, chosen, only=bool(aspects))]
     if not series:
-        raise InputError(f"none of {', '.join(names)} rated {', '.join(chosen)}: choose others")
+        raise InputError(f"none of {', '.join(raters)} rated {', '.join(chosen)}: choose others")
     about = ratings.drop_duplicates("reply_id").set_index("reply_id")[["system", "item_id"]]
-    systems, system = np.unique(about["system"].to_numpy(dtype=str), return_inverse=True)
-    systems = systems.tolist()
+    names, system = np.unique(about["system"].to_numpy(dtype=str), return_inverse=True)
     items, item = np.unique(about["item_id"].to_numpy(dtype=str), return_inverse=True)
     values = np.stack([own.reindex(about.index).to_numpy() for *_, own in series])
-    sums, counts = np.zeros((2, len(series), len(systems), len(items)))
+    sums, counts = np.zeros((2, len(series), len(names), len(items)))
     which, there = np.nonzero(np.isfinite(values))
     np.add.at(sums, (which, system[there], item[there]), values[which, there])
     np.add.at(counts, (which, system[there], item[there]), 1.0)
     n = counts.sum(axis=2).astype(int)
-    low, high = _intervals(sums, counts, bootstrap)
+    low, high = mean_intervals(sums, counts, bootstrap)
     columns = {"value": safe_divide(sums.sum(axis=2), n), "low": low, "high": high, "n": n}
     columns["n_missing"] = np.bincount(system) - n
     parts: list[DataFrame] = []
     for place, (name, aspect, is_better, _) in enumerate(series):
-        part = pd.DataFrame({"rater": name, "aspect": aspect, "system": systems})
+        part = pd.DataFrame({"rater": name, "aspect": aspect, "system": names})
         part = part.assign(**{key: found[place] for key, found in columns.items()}, higher_is_better=is_better)
         parts.append(part.sort_values("value", ascending=not is_better, kind="stable"))
     order = parts[0].index  # pairs are in the order of the first table: a is better than b there
-    systems, means = [systems[place] for place in order], safe_divide(sums, counts)[:, order]
+    systems, means = names[order].tolist(), safe_divide(sums, counts)[:, order]
     pairs = family(systems, baseline)
     apart = means[:, [a for a, _ in pairs]] - means[:, [b for _, b in pairs]]
     measures = [(name, aspect) for name, aspect, *_ in series]
@@ -81,8 +72,8 @@ def rank_ratings(
     common, answered = np.isfinite(apart[0]).sum(axis=1), np.isfinite(means[0]).sum(axis=1)
     if any(2 * n < min(answered[a], answered[b]) for n, (a, b) in zip(common, pairs, strict=True)):
         notes.append(
-            f"Differences rest on the items that both systems answer, {common.min()} to {common.max()} of {len(items)}: "
-            "their signs may differ from those of the means."
+            f"Differences rest on the items that both systems answer, {common.min()} to {common.max()} of "
+            f"{len(items)}: their signs may differ from those of the means."
         )
     if judge is not None:
         tables["predicted"] = predicted = _predicted(ratings, judge, series, about, systems, pairs, bootstrap)
@@ -92,17 +83,6 @@ def rank_ratings(
                 f"standard errors ({', '.join(shifted[:5])}): the rated replies are hardly a random selection."
             )
     return tables, notes + few_items(len(items), bootstrap)
-
-
-def _intervals(sums: Floats, counts: Floats, bootstrap: Bootstrap) -> Floats:
-    """Returns ends of intervals of means over replies, shape (2, series, systems), from sums and counts by item."""
-    ends = np.full((2, *sums.shape[:2]), np.nan)
-    if bootstrap.resamples:
-        flat = np.stack([sums, counts]).reshape(-1, sums.shape[-1])
-        drawn = bootstrap_means(flat, resamples=bootstrap.resamples, seed=bootstrap.seed)
-        above, below = drawn.reshape(-1, 2, *sums.shape[:2]).swapaxes(0, 1)
-        ends = np.stack(percentile_interval(safe_divide(above, below), bootstrap.confidence))
-    return np.where((counts > 0).sum(axis=2) > 1, ends, np.nan)
 
 
 def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
@@ -126,10 +106,22 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
         found[column] = found.get(column)
     for column in ("low", "high", "selection_probability"):
         found[column] = pd.Series(found.get(column), found.index, dtype=float)
-    found["higher_is_better"] = ~found["higher_is_better"].map(lambda cell: str(cell).strip().lower()).isin(
-        ["false", "no", "0", "0.0"]
-    )
-    found["of_people"] = found["rater_kind"].fillna("human") == "human"
+    unknown = found["higher_is_better"].isna()
+    better = found["higher_is_better"].map(lambda cell: str(cell).strip().lower())
+    found["higher_is_better"] = ~better.isin(["false", "no", "0", "0.0"])
+    kinds = found["rater_kind"].fillna("human")
+    found["of_people"] = kinds == "human"
+    reused = found.groupby("reply_id")[["system", "item_id"]].nunique().gt(1).any(axis=1)
+    chances = found["selection_probability"]
+    for wrong, what in (
+        (found[["rater", "aspect"]].isna().any(axis=1), "a row without rater or aspect"),
+        (~kinds.isin(RATER_KINDS), f"another rater_kind than {', '.join(RATER_KINDS)}"),
+        (found["reply_id"].map(reused).eq(True), "one reply_id for two systems or items"),
+        ((chances <= 0) | (chances > 1), "a selection_probability of 0 or less, or above 1"),
+        (found["rater"].eq(PEOPLE) & (found["of_people"] & found["rater"].ne(PEOPLE)).any(), "a rater named people"),
+    ):
+        if wrong.any():
+            raise InputError(f"found {what}, such as {found['reply_id'][wrong].iloc[0]}: correct the rows")
     if (twice := found.duplicated(["rater", "aspect", "reply_id"])).any():
         row = found[twice].iloc[0]
         raise InputError(
@@ -142,13 +134,14 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
             f"{row['rater']} rated {row['aspect']} of the reply {row['reply_id']} {row['value']:g}, expected "
             f"{row['low']:g} to {row['high']:g}: leave the value empty and give the reason out_of_scale"
         )
-    lost = found["system"].fillna("unknown") == "unknown"
-    notes = (
-        [f"Ratings of replies of no known system are left out: {int(lost.sum())} of {len(found)}."]
-        if lost.any()
-        else []
-    )
+    lost, notes = found["system"].fillna("unknown") == "unknown", []
+    if lost.any():
+        notes.append(f"Ratings of replies of no known system are left out: {lost.sum()} of {len(found)}.")
     found = found[~lost]
+    if missing := int(found["value"].isna().sum()):
+        notes.append(f"{missing} of {len(found)} ratings have no value and are left out.")
+    if assumed := [*found["aspect"][unknown[~lost] & found["low"].notna()].unique()]:
+        notes.append(f"higher_is_better is not stated for {', '.join(assumed[:5])}: high values count as good.")
     people = found[found["of_people"] & (found["rater"] != PEOPLE)]
     scales = found.assign(rater=found["rater"].mask(found["of_people"], PEOPLE)).groupby(["rater", "aspect"])
     for column in ("low", "high", "higher_is_better"):
@@ -202,6 +195,8 @@ def _predicted(
     import pandas as pd
 
     people = [each for each in series if each[0] == PEOPLE]
+    if not people:  # the user chose other raters, or there are none
+        people = _series(ratings, PEOPLE, [*dict.fromkeys(aspect for _, aspect, *_ in series)], only=False)
     if not people:
         raise InputError("found no ratings by people, expected some for --predicted-by: give rows of rater_kind human")
     check_names("rater", [judge], ratings["rater"][~ratings["of_people"]].unique())
@@ -209,7 +204,7 @@ def _predicted(
     judged = {aspect: values for _, aspect, *values in _series(ratings, judge, aspects, only=False)}
     if len(judged) == 1 and not judged.keys() & {*aspects}:
         judged = dict.fromkeys([aspect for _, aspect, *_ in people], *judged.values())  # it predicts every aspect
-    systems, (item, items) = sorted(about["system"].unique()), pd.factorize(about["item_id"])
+    item, items = pd.factorize(about["item_id"])
     chances = ratings.groupby("reply_id")["selection_probability"].first().reindex(about.index)
     if chances.notna().any() and (lost := chances[people[-1][3].dropna().index].isna().sum()):
         raise InputError(f"{lost} replies that people rated lack a selection_probability: state it for all of them")
@@ -232,6 +227,6 @@ def _predicted(
             one, other = samples[a], samples[b]
             wanted.append((systems[a], systems[b], one.minus(other) if one and other else None))
         for first, second, sample in wanted:
-            known = {"reason": "not_rated"} if sample is None else estimate(sample, confidence)
-            found.append({"aspect": aspect, "a": first, "b": second, "higher_is_better": is_better, **known})
+            known = {"reason": "not_rated"} if sample is None else estimate(sample, bootstrap.confidence)
+            found.append({"aspect": aspect, "a": first, "b": second, **known})
     return pd.DataFrame(found)

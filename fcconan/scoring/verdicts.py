@@ -30,13 +30,6 @@ def rank_verdicts(
 ) -> tuple[dict[str, "DataFrame"], list[str]]:
     """Returns the tables and notes of `fcconan.rank` for verdicts.
 
-    Args:
-        comparisons: Rows with `item_id`, `rater`, `system_a`, `system_b` and `verdict`.
-        chosen: The raters that count; empty for all.
-        majority: See `fcconan.rank`.
-        baseline: See `fcconan.rank`.
-        bootstrap: Resamples of items.
-
     Raises:
         InputError: A row is invalid, no verdict is readable, or a rater or baseline is unknown.
     """
@@ -61,11 +54,14 @@ def rank_verdicts(
     raters = verdicts["rater"].unique()
     name = raters[0] if len(raters) == 1 else "majority" if majority else f"{len(raters)} raters"
     systems = sorted({*used["a"], *used["b"]})
-    wins, pairs = _wins(used, systems), family(systems, baseline)
-    total = wins.sum(axis=0)
+    wins = _wins(used, systems)
+    table = _systems(used, wins, systems, bootstrap).assign(rater=name)
+    order = [systems.index(each) for each in table["system"].unique()]  # pairs are in the order of the first table
+    systems, wins = [systems[place] for place in order], wins[:, order][:, :, order]
+    pairs, total = family(systems, baseline), wins.sum(axis=0)
     met = [(systems[i], systems[j], total[i, j], total[j, i]) for i, j in combinations(range(len(systems)), 2)]
     tables = {
-        "systems": _systems(used, wins, systems, bootstrap).assign(rater=name),
+        "systems": table,
         "differences": difference_table([(name, "win_rate")], _win_rates(wins, pairs)[None], systems, pairs, bootstrap),
         "matrix": pd.DataFrame(met, columns=["a", "b", "points_a", "points_b"]),
     }
@@ -148,7 +144,10 @@ def canonical(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
     pair = ["item_id", "a", "b"]
     for side, other in ("ab", "ba"):
         found[side] = np.where(turned, comparisons[f"system_{other}"], comparisons[f"system_{side}"])
-    if {"reply_a", "reply_b"} <= set(comparisons) and comparisons[["reply_a", "reply_b"]].notna().all(axis=None):
+    replies = comparisons.reindex(columns=["reply_a", "reply_b"])
+    if replies.notna().any(axis=None):
+        if replies.isna().any(axis=None):
+            raise InputError("found verdicts with and without reply_a and reply_b: give both in all rows or in none")
         found["reply_1"] = np.where(turned, comparisons["reply_b"], comparisons["reply_a"])
         found["reply_2"] = np.where(turned, comparisons["reply_a"], comparisons["reply_b"])
         pair += ["reply_1", "reply_2"]
@@ -171,8 +170,10 @@ def _votes(verdicts: "DataFrame", pair: list[str]) -> "DataFrame":
 
 def _wins(verdicts: "DataFrame", systems: list[str]) -> Floats:
     """Counts wins of i over j on each item, a tie being half a win for both; shape (items, systems, systems)."""
+    import pandas as pd
+
     items, item = np.unique(verdicts["item_id"], return_inverse=True)
-    a, b = (np.searchsorted(systems, verdicts[side].to_numpy(dtype=str)) for side in "ab")
+    a, b = (pd.Index(systems).get_indexer(verdicts[side]) for side in "ab")
     points, there = verdicts["outcome"].to_numpy(), verdicts["outcome"].notna().to_numpy()
     wins = np.zeros((len(items), len(systems), len(systems)))
     np.add.at(wins, (item[there], a[there], b[there]), points[there])

@@ -1,4 +1,4 @@
-"""Bootstrap intervals, Holm's correction, and Kendall's tau of rankings; `families` has paired tests.
+"""Bootstrap intervals and Kendall's tau of rankings; `families` has paired tests.
 
 The unit is the query (the HS message) with all its systems. Resampled means are products of a matrix of weights with a
 matrix of values per query, so ten thousand resamples cost as much as a few metrics. nan is a missing value, which
@@ -96,16 +96,6 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
             ends[:, column] = np.quantile(kept, [tail, 1 - tail])
     shape = draws.shape[1:]
     return ends[0].reshape(shape), ends[1].reshape(shape)
-
-
-def holm(p_values: Floats) -> Floats:
-    """Returns p values adjusted by Holm's step-down method (Holm, 1979); nan does not count as a test."""
-    corrected = np.full(len(p_values), np.nan)
-    kept = np.flatnonzero(~np.isnan(p_values))
-    order = kept[np.argsort(p_values[kept], kind="stable")]
-    factors = len(order) - np.arange(len(order))
-    corrected[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
-    return corrected
 
 
 def kendall_tau(x: Floats, y: Floats) -> Floats:
