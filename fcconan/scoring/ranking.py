@@ -65,7 +65,9 @@ def rank(
     """
     table, found, name = read(kind or ("comparisons", "ratings"), *sources, rows=rows)
     chosen = {"raters": rater, "aspects": aspect, "baseline": baseline}
-    identity: dict[str, Any] = {"data": name, **{key: ",".join(given) or None for key, given in chosen.items()}}
+    identity: dict[str, Any] = {"data": name}
+    for key, given in chosen.items():
+        identity[key] = given if isinstance(given, str) else ",".join(given) or None
     if found == "comparisons":
         if replies is not None or aspect or predicted_by:
             raise InputError(
