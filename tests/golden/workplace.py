@@ -4,14 +4,13 @@ import io
 import json
 import os
 import runpy
+import shlex
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
-
-from tests.golden.masks import masked
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,11 +51,19 @@ class Workplace:
         return written[0]
 
     def result(self, *arguments: object) -> Any:
-        """Runs a command with `--json` and returns what it wrote, masked."""
+        """Runs a command with `--json` and returns what it wrote."""
         path = self / "result.json"
         path.unlink(missing_ok=True)
         self.run(*arguments, "--json", path.name)
-        return masked(json.loads(path.read_text(encoding="utf-8")))
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def words(self, line: str) -> list[str]:
+        """Returns the words of a command line; `@NAME` is a built dataset."""
+        words = shlex.split(line)
+        for word in words:
+            if word.startswith("@"):
+                self.dataset(word[1:].split("/")[0])
+        return [word.removeprefix("@") for word in words]
 
     def dataset(self, name: str) -> str:
         """Builds a dataset of the catalogue, unless it is here, and returns its folder's name."""

@@ -2,16 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from fcconan.building.quotations import Texts
 from fcconan.data.forms import NAME
-from fcconan.publishing.forms import clean_signature, find_problem, iterate_strings
+from fcconan.publishing.forms import clean_signature, find_problem
 from fcconan.publishing.known_texts import KnownTexts
-from tests.golden.files import RECORDS, read
 
 TEXTS = ("Ombrey thieves.", "The Ombrey never return a book to the library.", "Evidence?", "Tessok cheat at cards.")
 KNOWN = KnownTexts((Texts(TEXTS),))
@@ -50,21 +48,6 @@ def test_common_names_are_accepted(name: str) -> None:
 )
 def test_texts_in_names_are_refused(name: str) -> None:
     assert find_problem(name, NAME, KNOWN) is not None
-
-
-def recorded() -> Iterator[str]:
-    """Yields the signatures of results in the golden record, with a version in place of the mask."""
-    for path in sorted(RECORDS.glob("*.json")):
-        for string in iterate_strings(read(path.stem)):
-            if re.match(r"(fcconan:\*|audit)\|", string) and "|corpus:" not in string and "\n" not in string:
-                yield string.replace("*", "1.0.1")
-
-
-def test_recorded_signatures_are_unchanged() -> None:
-    signatures = sorted(set(recorded()))
-    assert len(signatures) > 10
-    changed = {each: clean_signature(each, frozenset(), KNOWN) for each in signatures}
-    assert {each: written for each, written in changed.items() if written != each} == {}
 
 
 @pytest.mark.parametrize(
