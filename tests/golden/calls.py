@@ -1,19 +1,33 @@
-"""The calls of the record: the words of each command line, and the reader of its result."""
+"""The calls of the record: command lines and functions, each with its reader."""
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest import mock
 
-from tests.golden import readers
-from tests.golden.digests import dataset
-from tests.golden.readers import Reader
+import yaml
+
+import fcconan.data
+from tests.golden import answers, campaigns
+from tests.golden.digests import digest, rows_of, split_file
+from tests.golden.readers import READERS
 from tests.golden.values import Row
 from tests.golden.workplace import Workplace
+from tests.models.server import KEY, Action, Server, completion
 
-KINDS = {
-    "demo": "D10", "fc-conan": "D03", "cseval": "D05", "cn-ranking": "D06", "multi-aspect": "D07", "conan": "D08",
-    "mt-conan": "D08", "kn-conan": "D08", "dialoconan": "D09",
+TABLE = Path(__file__).with_name("calls.yaml")
+UPSTREAM = ("fc-conan", "cseval", "cn-ranking", "multi-aspect", "conan", "mt-conan", "kn-conan", "dialoconan")
+MOST = 40  # different messages of a call; more have one digest
+# Rows of SCOPE.md of messages, by the start of the command line.
+MESSAGES = {
+    "judge rate": "J02", "judge compare": "J07", "judge calibrate": "J11", "judge rubric": "J15", "generate": "G01",
+    "bench @demo --system embeddings": "R29", "bench": "R30",
 }  # fmt: skip
-UPSTREAM = tuple(KINDS)[1:]
 
 
 class Call(NamedTuple):
@@ -22,134 +36,76 @@ class Call(NamedTuple):
     name: str
     part: str
     run: Callable[[Workplace], Iterable[Row]]
-    mirror: bool
+
+    @property
+    def mirror(self) -> bool:
+        """Whether the call reads upstream files."""
+        return self.part.startswith("upstream")
 
 
-CALLS: list[Call] = []
+def command(line: str, place: Workplace) -> Iterator[Row]:
+    """Runs a command line and reads its result."""
+    words = place.words(line)
+    found = place.result(*words) if "hydrate" not in words and "build" not in words else place.run(*words)
+    yield from _reader(words)(found, place, words)
 
 
-def add(name: str, part: str, run: Callable[[Workplace], Iterable[Row]]) -> None:
-    """Adds a call that is a function; parts of upstream data start with `upstream`."""
-    CALLS.append(Call(name, part, run, part.startswith("upstream")))
+def _reader(words: list[str]) -> Any:
+    return READERS[words[0] if words[0] in READERS else " ".join(words[:2])]
 
 
-def command(name: str, part: str, line: str, read: Reader, *prepare: Callable[[Workplace], None]) -> None:
-    """Adds a command; `@NAME` in its line is a dataset that is built."""
-
-    def run(place: Workplace) -> Iterable[Row]:
-        for each in prepare:
-            each(place)
-        return read(place.result(*place.words(line)), place)
-
-    add(name, part, run)
-
-
-def built(name: str, line: str, row: str) -> Callable[[Workplace], Iterable[Row]]:
-    """Returns a call that builds a dataset folder by a command line and reads its columns."""
-
-    def run(place: Workplace) -> Iterable[Row]:
-        place.run(*place.words(line))
-        return dataset(place / name, row)
-
-    return run
+def messages(line: str, place: Workplace) -> Iterator[Row]:
+    """Runs a command line against a stub of an endpoint; yields the hashes of the messages that the stub receives."""
+    words = place.words(line)
+    store = place / f"answers-{hashlib.sha256(line.encode()).hexdigest()[:12]}"
+    settings = {"OPENAI_API_KEY": KEY, "NO_PROXY": "127.0.0.1", "FCCONAN_CACHE": str(store)}
+    with Server(_said) as server, mock.patch.dict(os.environ, settings):
+        found = place.result(*words, "--base-url", server.url)
+    row = next(row for start, row in MESSAGES.items() if line.startswith(start))
+    hashes = sorted({_hash(body["messages"]) for body in server.bodies if "messages" in body})
+    yield Row("different messages", {}, len(hashes), row)
+    for each in hashes if len(hashes) <= MOST else [digest(hashes)]:
+        yield Row("messages", {"sha256": each}, "sent", row)
+    yield from (each._replace(row=row) for each in _reader(words)(found, place, words))
 
 
-# Datasets
-for each, row in KINDS.items():
-    add(
-        f"build {each}",
-        "demo data" if each == "demo" else "upstream data",
-        built(each, f"build {each} --out {each}", row),
-    )
-for each, part in (("demo", "demo data"), ("fc-conan", "upstream data")):
-    strict = f"build {each} --out {each}-strict --tier-rule strict"
-    add(f"build {each} strict", part, built(f"{each}-strict", strict, "D04"))
-    labels = f"build {each} --out {each}-labels --labels-only"
-    add(f"build {each} labels-only", part, built(f"{each}-labels", labels, "D17"))
-    hydrate = f"hydrate {each}-labels --out {each}-hydrated"
-    add(f"hydrate {each}", part, built(f"{each}-hydrated", hydrate, "D17"))
-
-# Retrieval
-SYSTEMS = "--system tfidf --system bm25 --system sbert-minilm --system popularity --system longest"
-OTHERS = {"random": "R25", "bm25-fast": "R27"}
-LEARNED = {"supervised": "R04"}
-SPARSE = "--no-cache --resamples 1000"
-for each, start in (("demo", ""), ("fc-conan", "upstream ")):
-    for protocol in ("sound", "paper"):
-        line = f"bench @{each} {SYSTEMS} --protocol {protocol} {SPARSE}"
-        command(f"bench {each} {protocol}", f"{start}bench {protocol}", line, readers.bench())
-    line = f"bench @{each} --system bm25 --system popularity --system supervised --protocol cross-validated {SPARSE}"
-    command(f"bench {each} cross-validated", f"{start}bench sound", line, readers.bench(LEARNED))
-line = f"bench @demo --system tfidf --system bm25 --sparsity {SPARSE}"
-command("bench demo sparsity", "demo bench sound", line, readers.bench())
-line = f"bench @demo --system bm25 --system random --system bm25-fast {SPARSE}"
-command("bench demo other systems", "demo bench paper", line, readers.bench(OTHERS))
-
-# Scores
-METRICS = {"bleu": "S20", "sacrebleu": "S20", "rouge": "S20", "meteor": "S20", "bert": "S22"}
+def _said(body: dict[str, Any], _: int) -> Action:
+    answer = answers.ANSWERS.get(body["model"])
+    text = answer(body) if callable(answer) else answer
+    return Action(body=text and completion(body, text))
 
 
-def scored(place: Workplace) -> None:
-    """Scores the demo by all metrics that need no model."""
-    if not (place / "metrics.parquet").exists():
-        place.run(*place.words("metrics @demo --out metrics.parquet"))
+def _hash(sent: list[dict[str, str]]) -> str:
+    shown = [{"role": each["role"], "content": each["content"]} for each in sent]
+    return hashlib.sha256(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
-line = "metrics @demo --out metrics-demo.parquet"
-command("metrics demo", "demo scores", line, readers.metrics(METRICS, "metrics-demo.parquet"))
-command("correlate demo", "demo scores", "correlate @demo --resamples 1000", readers.correlate)
-line = (
-    "correlate @demo metrics.parquet --aspect relevance --rater rouge-l --rater simulated-judge --tests item "
-    "--replies @demo --resamples 1000"
-)
-command("correlate demo tests", "demo scores", line, readers.correlate, scored)
-line = "correlate @demo --coefficient pairwise_accuracy --coefficient pairwise_accuracy_calibrated --resamples 1000"
-command("correlate demo pairwise accuracy", "demo scores", line, readers.correlate)
-for each in ("ratings", "comparisons", "votes"):
-    command(f"agree demo {each}", "demo scores", f"agree @demo --kind {each} --resamples 1000", readers.agree)
-command("rank demo", "demo scores", "rank @demo --resamples 1000", readers.rank)
-line = "rank @demo --filter rater_kind=human --majority --resamples 1000"
-command("rank demo majority", "demo scores", line, readers.rank)
-line = "rank @demo --between-raters bradley_terry --resamples 0"
-command("rank demo between raters", "demo scores", line, readers.rank)
-command("rank demo ratings", "demo scores", "leaderboard @demo --resamples 1000", readers.leaderboard)
+def leakage(place: Workplace, name: str, config: str, split: str) -> Iterator[Row]:
+    """Groups the messages of a split by leakage."""
+    rows = rows_of(split_file(place / place.dataset(name), config, split))
+    groups = fcconan.data.leakage_groups([row.get("hate_speech") or row["text"] for row in rows]).tolist()
+    yield Row("leakage groups", {}, len({*groups}), "D22")
+    yield Row("digest of leakage groups", {}, digest(groups), "D22")
 
-CSEVAL, TEST = "upstream cseval", "--split test --resamples"
-JUDGES = "--rater gpt-4 --rater rouge-l --aspect relevance"
-line = "metrics @cseval --split dev --out metrics.parquet"
-command("metrics cseval", CSEVAL, line, readers.metrics(METRICS, "metrics.parquet"))
-command("correlate cseval", CSEVAL, f"correlate @cseval {TEST} 0", readers.correlate)
-command("correlate cseval intervals", CSEVAL, f"correlate @cseval {TEST} 1000 {JUDGES} --tests item", readers.correlate)
-line = f"correlate @cseval {TEST} 0 {JUDGES} --coefficient pairwise_accuracy --coefficient pairwise_accuracy_calibrated"
-command("correlate cseval pairwise accuracy", CSEVAL, line, readers.correlate)
-line = "correlate @cseval --split rankings --ranks preference_rank --resamples 1000"
-command("correlate cseval ranks", CSEVAL, line, readers.correlate)
-for each in ("agreement_round1", "agreement_round2"):
-    command(f"agree cseval {each}", CSEVAL, f"agree @cseval --split {each} --resamples 1000", readers.agree)
-line = f"leaderboard @cseval {TEST} 1000 --rater people --rater gpt-4"
-command("rank cseval ratings", CSEVAL, line, readers.leaderboard)
-line = f"judge audit --ratings @cseval/ratings/test-00000-of-00001.parquet --replies @cseval {TEST} 1000"
-command("judge audit cseval", CSEVAL, line, readers.audit)
 
-RANKING, VERDICTS = "upstream cn-ranking", "@cn-ranking/comparisons/{}-00000-of-00001.parquet"
-for each in ("human", "human_majority", "judgelm"):
-    command(f"rank cn-ranking {each}", RANKING, f"rank @cn-ranking --split {each} --resamples 1000", readers.rank)
-for each in ("conan", "mt-conan"):
-    line = f"rank @cn-ranking --split tournament --rater judgelm-33b --filter corpus={each} --resamples 1000"
-    command(f"rank cn-ranking tournament {each}", RANKING, line, readers.rank)
-line = "agree @cn-ranking --split human --kind comparisons --resamples 1000"
-command("agree cn-ranking comparisons", RANKING, line, readers.agree)
-line = "agree @cn-ranking --split features --kind ratings --resamples 1000"
-command("agree cn-ranking ratings", RANKING, line, readers.agree)
-command(
-    "rank cn-ranking ratings", RANKING, "leaderboard @cn-ranking --split features --resamples 1000", readers.leaderboard
-)
-line = f"judge audit --comparisons {VERDICTS.format('human')} --comparisons {VERDICTS.format('judgelm')} "
-line += "--replies @cn-ranking --split conan --resamples 1000"
-command("judge audit cn-ranking", RANKING, line, readers.audit)
-line = "metrics @cn-ranking --split conan --out metrics.parquet"
-command("metrics cn-ranking", RANKING, line, readers.metrics(METRICS, "metrics.parquet"))
+FUNCTIONS: dict[str, Callable[..., Iterable[Row]]] = {
+    "campaign": campaigns.of_the_demo, "leakage": leakage, "queued": campaigns.queued, "released": answers.released,
+    "replayed": campaigns.replayed_votes, "sampled": campaigns.sampled, "simulated": campaigns.simulated,
+}  # fmt: skip
 
-line = "agree @fc-conan --resamples 1000"
-command("agree fc-conan", "upstream votes", line, readers.agree)
-command("reproduce", "upstream reproduce", "reproduce --data-dir data", readers.reproduce)
+
+def function(line: str, place: Workplace) -> Iterable[Row]:
+    """Runs a function of this module by a line `:NAME ARGUMENT ...`."""
+    name, *arguments = shlex.split(line.removeprefix(":"))
+    return FUNCTIONS[name](place, *arguments)
+
+
+def calls() -> Iterator[Call]:
+    """Yields the calls of the table."""
+    for part, lines in yaml.safe_load(TABLE.read_text(encoding="utf-8")).items():
+        for name, line in lines.items():
+            run = function if line.startswith(":") else messages if name.startswith("messages") else command
+            yield Call(name, part, partial(run, line))
+
+
+CALLS = [*calls()]

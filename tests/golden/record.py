@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.golden import values
+from tests.golden.answers import MADE
 from tests.golden.calls import CALLS, UPSTREAM, Call
 from tests.golden.guard import quotations
 from tests.golden.values import Table, differences, named
@@ -146,7 +147,7 @@ def compute(calls: Iterable[Call], place: Workplace) -> Outcome:
 def _compute(calls: list[Call], options: argparse.Namespace) -> None:
     """Computes calls in this process and writes their values."""
     settle(options.folder)
-    outcome = compute(calls, Workplace(options.folder))
+    outcome = compute(calls, Workplace(options.folder, MADE))
     values.write(outcome.found, options.folder / "found.csv.gz")
     (options.folder / "failed").write_text("".join(f"{n}\t{line}\n" for n, line in outcome.failed.items()), "utf-8")
 

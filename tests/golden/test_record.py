@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.golden import record, values
+from tests.golden.answers import MADE
 from tests.golden.calls import CALLS
 from tests.golden.digests import dataset
 from tests.golden.guard import quotations
@@ -26,7 +27,7 @@ MEAN = Row("mean", KEYS, 0.25, "R01")
 )
 def test_the_demo_gives_what_is_recorded(part: str, tmp_path: Path) -> None:
     calls = [call for call in CALLS if call.part == part]
-    outcome = record.compute(calls, Workplace(tmp_path))
+    outcome = record.compute(calls, Workplace(tmp_path, MADE))
     assert outcome.failed == {}
     lines, equal = record.report(values.read(), outcome.found, [call.name for call in calls], 20)
     assert equal, "a bug, or a line in CHANGELOG.md and `make golden-update`:\n" + "\n".join(lines)

@@ -3,15 +3,18 @@
 import io
 import json
 import os
+import re
 import runpy
 import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+Made = Mapping[str, Callable[["Workplace", Path], None]]
 ROOT = Path(__file__).parents[2]
 
 
@@ -20,9 +23,11 @@ class Workplace:
 
     Args:
         folder: The folder.
+        made: What writes files and folders that commands name, by name.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: "Made" = MappingProxyType({})) -> None:
+        self.made = made
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -58,12 +63,17 @@ class Workplace:
         return json.loads(path.read_text(encoding="utf-8"))
 
     def words(self, line: str) -> list[str]:
-        """Returns the words of a command line; `@NAME` is a built dataset."""
-        words = shlex.split(line)
-        for word in words:
-            if word.startswith("@"):
-                self.dataset(word[1:].split("/")[0])
-        return [word.removeprefix("@") for word in words]
+        """Returns the words of a command line; `@NAME` in it is a dataset that is built, or a file that is made."""
+
+        def name(found: re.Match[str]) -> str:
+            whole, first = found[1], found[1].split("/")[0]
+            if first not in self.made:
+                self.dataset(first)
+            elif not (self / first).exists():
+                self.made[first](self, self / first)
+            return whole
+
+        return [re.sub(r"@([\w./-]+)", name, word) for word in shlex.split(line)]
 
     def dataset(self, name: str) -> str:
         """Builds a dataset of the catalogue, unless it is here, and returns its folder's name."""
