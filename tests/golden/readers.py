@@ -1,0 +1,296 @@
+"""Readers of results: from the JSON of a command to quantities, keys and values."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from numbers import Real
+from typing import Any
+
+import yaml
+
+from tests.golden.digests import dataset, digest, rows_of
+from tests.golden.values import EXACT, REPLACED, RESAMPLED, Row, interval
+from tests.golden.workplace import Workplace
+
+Json = Any
+Reader = Callable[[Json, Workplace, Sequence[str]], Iterable[Row]]
+AGREEMENT = ("raw", "cohen", "cohen_linear", "cohen_quadratic", "krippendorff")  # Fleiss' kappa leaves
+ROUNDED = 1e-10  # the results of `bench` have 10 decimals
+# Rows of SCOPE.md whose method is replaced, by the system of `bench` that it concerns.
+SYSTEMS = {"supervised": "R04", "random": "R25", "bm25-fast": "R27"}
+METRICS = {"bleu": "S20", "sacrebleu": "S20", "rouge": "S20", "meteor": "S20", "bert": "S22"}
+KINDS = {"demo": "D10", "fc-conan": "D03", "cseval": "D05", "cn-ranking": "D06", "multi-aspect": "D07",
+         "dialoconan": "D09"}  # fmt: skip
+
+
+def from_tables(
+    tables: Mapping[str, Iterable[Mapping[str, Any]]],
+    *,
+    keys: Sequence[str],
+    row: str,
+    values: Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    rows: Mapping[str, str] | None = None,
+    ends_of: str = "value",
+) -> Iterator[Row]:
+    """Yields the values of named tables of rows: `{"tables": {NAME: [{column: value}]}}`.
+
+    Args:
+        tables: The tables by name.
+        keys: Columns that tell rows apart; a table uses those that it has. A list is joined by `+`.
+        row: Row of SCOPE.md.
+        values: Columns to read; without it, all columns of numbers but the keys.
+        rename: Quantity of a column, by column or `TABLE.column`, for columns with another name than in the record.
+        kinds: Class of a quantity that is not exact.
+        rows: Row of SCOPE.md of a quantity, where it is another one.
+        ends_of: The column whose bootstrap interval the columns `low` and `high` are.
+    """
+    names, other_rows = rename or {}, rows or {}
+    for table, each in ((table, each) for table, those in tables.items() for each in those):
+        shown = {key: "+".join(each[key]) if isinstance(each[key], list) else each[key] for key in keys if key in each}
+        for column, value in each.items():
+            number = isinstance(value, Real | None) and not isinstance(value, bool) and column not in ("low", "high")
+            if column not in keys and (column in values if values else number):
+                quantity = names.get(f"{table}.{column}", names.get(column, column))
+                yield Row(quantity, shown, value, other_rows.get(quantity, row), (kinds or {}).get(quantity, EXACT))
+        if "low" in each and "low" not in values:
+            quantity = names.get(ends_of, ends_of)
+            ends = interval(quantity, shown, (each["low"], each["high"]), other_rows.get(quantity, row))
+            yield from (end._replace(kind=(kinds or {}).get(end.quantity, end.kind)) for end in ends)
+
+
+def ordered(table: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yields rows of pairs `a` and `b` in alphabetical order; a difference that is turned around changes its sign."""
+    for each in table:
+        turned = {"a": each["b"], "b": each["a"], "low": each.get("high"), "high": each.get("low")}
+        if each["a"] > each["b"]:
+            signed = {**each, **turned}
+            minus = {name: -signed[name] for name in ("difference", "low", "high") if signed.get(name) is not None}
+            yield {name: {**signed, **minus}[name] for name in each}
+        else:
+            yield dict(each)
+
+
+def bench(found: Json, place: Workplace, _: Sequence[str]) -> Iterator[Row]:
+    """Reads `bench`; what concerns a system whose method is replaced is replaced."""
+    for row in _bench(found):
+        touched = [SYSTEMS[name] for name in map(row.keys.get, ("system", "a", "b")) if name in SYSTEMS]
+        tolerance = ROUNDED if row.kind == EXACT else row.tolerance
+        changed = {"row": touched[0], "kind": REPLACED} if touched and row.kind != REPLACED else {}
+        yield row._replace(tolerance=tolerance, **changed)
+
+
+def _bench(found: Json) -> Iterator[Row]:
+    steps = {name: 1 / each["n_queries"] for name, each in found["partitions"].items() if each["n_queries"]}
+    for name, each in found["partitions"].items():
+        yield from (Row(count, {"partition": name}, value, "R01") for count, value in each.items())
+    metrics = {*found["settings"]["metrics"], f"judged@{found['settings']['k']}"}
+    for name, each in {**found["systems"], "chance": found["chance"]}.items():
+        first, start = ("R12" if name == "chance" else "R01"), {"system": name}
+        for group, intervals, row in (
+            ("partitions", "intervals", first),
+            ("judged_only", "judged_only_intervals", "R08"),
+        ):
+            suffix = " judged only" if row == "R08" else ""
+            for partition, values in each.get(group, {}).items():
+                keys, ends = {**start, "partition": partition}, each.get(intervals, {}).get(partition, {})
+                yield from (Row(metric + suffix, keys, values[metric], row) for metric in values if metric in metrics)
+                for metric, those in ends.items():
+                    step = steps[partition] if metric.startswith("hit_rate") else 0.0
+                    yield from interval(metric + suffix, keys, those, "R15" if first == row else row, step)
+        yield from (Row(f"tiers.{of}", start, value, "R02") for of, value in each.get("summary", {}).items())
+        for of, ends in each.get("summary_intervals", {}).items():
+            yield from interval(f"tiers.{of}", start, ends, "R15")
+        for partition, auc in each.get("message_auc", {}).items():
+            for quantity, kind in (("value", EXACT), ("n_pairs", EXACT), ("low", REPLACED), ("high", REPLACED)):
+                yield Row(f"message auc {quantity}", {**start, "partition": partition}, auc[quantity], "R10", kind)
+    for each in ordered(found["comparisons"]):
+        keys = {name: each[name] for name in ("a", "b", "partition", "metric")}
+        yield Row("difference", keys, each["difference"], "R15")
+        step = steps[each["partition"]] if each["metric"].startswith("hit_rate") else 0.0
+        yield from interval("difference", keys, (each["low"], each["high"]), "R15", step)
+        yield from (Row(name, keys, each[name], "R14", REPLACED) for name in ("p", "p_corrected"))
+    for each in ordered(found["message_auc_differences"]):
+        keys = {name: each[name] for name in ("a", "b", "partition")}
+        yield Row("message auc difference", keys, each["difference"], "R10", REPLACED)
+    for each in found["order_agreement"]:  # the order of the systems in two partitions
+        yield Row("tau", {"of": "+".join(sorted((each["a"], each["b"]))), "metric": each["metric"]}, each["tau"], "R16")
+    yield from _sparsity(found.get("sparsity", {"seeds": 1, "fractions": []}))
+
+
+def _sparsity(found: Json) -> Iterator[Row]:
+    """Means over random removals, with 4 standard errors of the difference of two means as tolerance."""
+    for each in found["fractions"]:
+        for metric, values in each["metrics"].items():
+            for system, value in {**values["systems"], "tau": values["tau"]}.items():
+                keys = {"system": system, "metric": metric, "fraction": each["fraction"]}
+                tolerance = 4 * (2 / found["seeds"]) ** 0.5 * (value["sd"] or 0)
+                yield Row("sparsity", keys, value["mean"], "R17", RESAMPLED if tolerance else EXACT, tolerance or None)
+
+
+def correlate(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `correlate`."""
+    columns = ("value", "n", "n_groups", "n_missing", "chance", "ceiling", "threshold")
+    keys, other = ("metric", "aspect", "level", "coefficient"), {"chance": "S03", "ceiling": "S03"}
+    for row, pairwise in (("S01", False), ("S04", True)):
+        table = [each for each in found["rows"] if each["coefficient"].startswith("pairwise") == pairwise]
+        name = {"value": "correlation"}
+        yield from from_tables({"rows": table}, keys=keys, row=row, values=columns, rename=name, rows=other)
+    missing, name = found.get("missing", []), {"n": "missing"}
+    yield from from_tables({"missing": missing}, keys=("rater", "aspect", "reason"), row="S11", rename=name)
+    columns = ("value", "value_common", "chance", "chance_common", "ceiling", "n", "n_groups")
+    yield from from_tables({"ndcg": found.get("ndcg", [])}, keys=("metric", "protocol"), row="S09", values=columns)
+    tests = {"tests": ordered(found.get("tests", []))}
+    yield from differences_of(tests, ("a", "b", "aspect", "level", "coefficient"), "S05")
+
+
+def differences_of(tables: Mapping[str, Iterable[Mapping[str, Any]]], keys: Sequence[str], row: str) -> Iterator[Row]:
+    """Yields differences, their intervals, and p values of tests that are replaced."""
+    columns, kinds = ("difference", "p", "p_corrected"), {"p": REPLACED, "p_corrected": REPLACED}
+    yield from from_tables(tables, keys=keys, row=row, values=columns, kinds=kinds, ends_of="difference")
+
+
+def agree(found: Json, *_: Any, row: str = "S12") -> Iterator[Row]:
+    """Reads `agree` on all raters and on pairs."""
+    table = [
+        {**each, "raters": each["raters"] if each["level"] == "pair" else None}
+        for each in found["rows"]
+        if each["coefficient"].startswith(AGREEMENT) and each["level"] in ("overall", "pair")
+    ]
+    keys, columns = ("aspect", "coefficient", "raters"), ("value", "n", "n_items")
+    yield from from_tables({"rows": table}, keys=keys, row=row, values=columns, rename={"value": "agreement"})
+
+
+def rank(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `rank` on verdicts."""
+    name = {"bradley_terry": "strength"}
+    columns = ("points", "share", "bradley_terry", "wins", "losses", "ties", "invalid")
+    systems = [{"system": each["name"], **each} for each in found["systems"]]
+    of = {"systems": systems}
+    for row in from_tables(of, keys=("system",), row="S13", values=columns, rename=name, ends_of="bradley_terry"):
+        yield row._replace(tolerance=1e-6) if row.quantity == "strength" else row  # where the fit stops
+    for each in systems:
+        yield from interval("share", {"system": each["system"]}, (each["share_low"], each["share_high"]), "S13")
+    yield from (Row(quantity, {}, found[quantity], "S13") for quantity in ("n_items", "n_verdicts", "invalid"))
+    matrix = found["win_matrix"]
+    for one, wins in zip(matrix["systems"], matrix["wins"], strict=True):
+        of = {"wins": [{"a": one, "b": b, "n": n} for b, n in zip(matrix["systems"], wins, strict=True) if b != one]}
+        yield from from_tables(of, keys=("a", "b"), row="S13", rename={"n": "wins of a over b"})
+    yield from differences_of({"tests": ordered(found["comparisons"])}, ("a", "b", "rater", "aspect"), "S18")
+    for each in ordered(found.get("between_raters", [])):
+        keys = {name: each[name] for name in ("a", "b", "coefficient")}
+        yield Row("correlation of raters", keys, each["value"], "S15")
+
+
+def leaderboard(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `leaderboard`."""
+    name, columns = {"value": "mean"}, ("value", "n", "n_missing")
+    keys = ("rater", "aspect", "system")
+    yield from from_tables({"rows": found["rows"]}, keys=keys, row="S17", values=columns, rename=name)
+    yield from differences_of({"tests": ordered(found["comparisons"])}, ("a", "b", "rater", "aspect"), "S18")
+    columns = ("value", "low", "high", "people", "people_low", "people_high", "power", "n", "n_all")
+    powered, name = found.get("prediction_powered", {}).get("rows", []), {column: f"ppi {column}" for column in columns}
+    yield from from_tables({"ppi": powered}, keys=("aspect", "a", "b"), row="S19", values=columns, rename=name)
+
+
+def metrics(found: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
+    """Reads `metrics`: means by system, and a digest of the values of each metric in order of replies."""
+    for each in found["rows"]:
+        keys, row = {"metric": each["metric"], "system": each["system"]}, _metric_row(each["metric"])
+        named = {"mean": each["value"], "n": each["n"], "n_missing": each["n_missing"]}
+        yield from (Row(name, keys, value, row) for name, value in named.items())
+    values: dict[str, list[Any]] = {}
+    for each in sorted(rows_of(place / _out(words)), key=lambda each: each["reply_id"]):
+        values.setdefault(each["rater"], []).extend([each["reply_id"], each["value"]])
+    for metric, those in values.items():
+        yield Row("digest of values", {"metric": metric}, digest(those), _metric_row(metric))
+
+
+def _metric_row(metric: str) -> str:
+    return next((row for start, row in METRICS.items() if metric.startswith(start)), "S21")
+
+
+def _out(words: Sequence[str]) -> str:
+    return words[words.index("--out") + 1]
+
+
+def audit(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `judge audit`; the intervals of modal shares are corrected for several grades, which is replaced."""
+    kinds = {f"audit.{end}": REPLACED for end in ("low", "high")}
+    for modal in (False, True):
+        table = [each for each in found["rows"] if (each["check"] == "modal_share") == modal]
+        keys, columns = ("check", "rater", "aspect", "failure"), ("value", "n", "n_missing", "baseline")
+        name = {"value": "audit"}
+        chosen = kinds if modal else None
+        yield from from_tables({"rows": table}, keys=keys, row="J12", values=columns, rename=name, kinds=chosen)
+
+
+def reproduce(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `reproduce`: every printed and recomputed value, and its status."""
+    keys, columns = ("paper", "table", "row", "column"), ("published", "recomputed", "status")
+    yield from from_tables({"values": found}, keys=keys, row="K01", values=columns)
+
+
+def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
+    """Reads the ratings that `judge rate` writes; reasons of missing values are replaced by another grammar."""
+    table, rows, kinds = rows_of(place / _out(words)), {"reason": "J18"}, {"reason": REPLACED}
+    of = {"rows": [{**each, "low": None} for each in table]}
+    keys = ("reply_id", "aspect")
+    yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
+
+
+def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
+    """Reads the verdicts that `judge compare` writes."""
+    rows, kinds, keys = {"reason": "J18"}, {"reason": REPLACED}, ("reply_a", "reply_b")
+    columns = ("verdict", "score_a", "score_b", "reason")
+    table = {"rows": rows_of(place / _out(words))}
+    yield from from_tables(table, keys=keys, row="J07", values=columns, rows=rows, kinds=kinds)
+
+
+def train(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `judge train`: scores out of fold."""
+    columns = ("value", "mean_absolute_error", "n")
+    table = {"rows": [{**each, "low": None} for each in found["rows"]]}
+    yield from from_tables(table, keys=("aspect",), row="J13", values=columns, kinds=dict.fromkeys(columns, REPLACED))
+
+
+def calibrate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
+    """Reads the steps that `judge calibrate` writes."""
+    found = yaml.safe_load((place / _out(words)).read_text(encoding="utf-8"))
+    yield Row("steps", {}, digest(found["steps"]), "J11")
+    table = [{"of": name, **found[name]} for name in ("selection", "report", "baseline", "gain")]
+    yield from from_tables({"scores": table}, keys=("of",), row="J11", values=("value", "n"))
+    yield from from_tables(
+        {"parts": [{"of": of, **part} for of, part in found["parts"].items()]}, keys=("of",), row="J11"
+    )
+
+
+def generate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
+    """Reads the replies that `generate` writes: a digest of their texts in order of messages."""
+    found = sorted([each["item_id"], each["system"], each["text"]] for each in rows_of(place / _out(words)))
+    yield Row("replies", {}, len(found), "G01")
+    yield Row("digest of texts", {}, digest(found), "G05" if "reference" in words else "G01")
+
+
+def build(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
+    """Reads the dataset folder that `build` or `hydrate` writes."""
+    row = (
+        "D04"
+        if "--tier-rule" in words
+        else "D17"
+        if {"--labels-only", "hydrate"} & {*words}
+        else KINDS.get(words[1], "D08")
+    )
+    yield from dataset(place / _out(words), row)
+
+
+def nothing(*_: Any) -> Iterator[Row]:
+    """Reads nothing: the messages to the model are recorded alone."""
+    return iter(())
+
+
+READERS: dict[str, Reader] = {
+    "agree": agree, "bench": bench, "build": build, "correlate": correlate, "generate": generate, "hydrate": build,
+    "judge audit": audit, "judge calibrate": calibrate, "judge compare": compare, "judge rate": rate,
+    "judge rubric": nothing, "judge train": train, "leaderboard": leaderboard, "metrics": metrics, "rank": rank,
+    "reproduce": reproduce,
+}  # fmt: skip
