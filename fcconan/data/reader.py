@@ -63,6 +63,8 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
     kinds = (kind,) if isinstance(kind, str) else kind
     if not sources:
         raise InputError(f"found no source of {' or '.join(kinds)}: give at least one file, folder or name")
+    if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
+        raise InputError(f"{', '.join(map(str, sources))}: files have no splits: leave --split out")
     parts = [_load(kinds, source, rows.split) for source in sources]
     for part, _ in parts:
         for ours, theirs in rows.rename.items():
@@ -163,15 +165,14 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
     import pandas as pd
 
     if path.suffix in SUFFIXES:
-        if split is not None:
-            raise InputError(f"{path} is a file and has no splits: leave --split out")
         return _read_file(path), name_with_hash(path)
     there = [each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))]
     kind = [*there, *kinds][0]
-    files = part_files(path, split, kind)
+    replies = sorted((path / "replies").glob("*.parquet"))
+    describes = kind == "replies" and split is None and replies  # the replies of all splits describe ratings
+    files = replies if describes else part_files(path, split, kind)
     frame = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     if kind == "ratings" and "system" not in frame and "replies" in list_configs(path):
-        replies = sorted((path / "replies").glob("*.parquet"))
         frame = add_replies(frame, pd.concat([pd.read_parquet(file) for file in replies]))
         files = [*files, *replies]
     if not (path / MANIFEST).is_file():

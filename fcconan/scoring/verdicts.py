@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 OUTCOMES = {"a": 1.0, "tie": 0.5, "b": 0.0, "invalid": -1.0}
+CELLS = {"wins_a": 1.0, "wins_b": 0.0, "ties": 0.5}
 COEFFICIENTS = ("spearman", "kendall", "pearson")
 
 
@@ -33,8 +34,6 @@ def rank_verdicts(
     Raises:
         InputError: A row is invalid, no verdict is readable, or a rater or baseline is unknown.
     """
-    import pandas as pd
-
     given = comparisons["rater"].fillna("rater") if "rater" in comparisons else "rater"
     comparisons = comparisons.assign(rater=given)
     check_names("rater", chosen, [*comparisons["rater"].unique()])
@@ -58,12 +57,11 @@ def rank_verdicts(
     table = _systems(used, wins, systems, bootstrap).assign(rater=name)
     order = [systems.index(each) for each in table["system"].unique()]  # pairs are in the order of the first table
     systems, wins = [systems[place] for place in order], wins[:, order][:, :, order]
-    pairs, total = family(systems, baseline), wins.sum(axis=0)
-    met = [(systems[i], systems[j], total[i, j], total[j, i]) for i, j in combinations(range(len(systems)), 2)]
+    pairs = family(systems, baseline)
     tables = {
         "systems": table,
         "differences": difference_table([(name, "win_rate")], _win_rates(wins, pairs)[None], systems, pairs, bootstrap),
-        "matrix": pd.DataFrame(met, columns=["a", "b", "points_a", "points_b"]),
+        "matrix": _matrix(used, systems),
     }
     if len(raters) > 1:
         tables["agreement"] = _agreement(verdicts, pair)
@@ -98,10 +96,23 @@ def _systems(verdicts: "DataFrame", wins: Floats, systems: list[str], bootstrap:
     return pd.concat([part.loc[order] for part in parts], ignore_index=True)
 
 
+def _matrix(verdicts: "DataFrame", systems: list[str]) -> "DataFrame":
+    """Counts the verdicts on each pair of systems, in the order of the systems."""
+    import pandas as pd
+
+    first, second = (pd.Index(systems).get_indexer(verdicts[side]) for side in "ab")
+    outcome = verdicts["outcome"].where(first < second, 1 - verdicts["outcome"])
+    places = pd.DataFrame({"a": np.minimum(first, second), "b": np.maximum(first, second)})
+    pairs = pd.MultiIndex.from_tuples([*combinations(range(len(systems)), 2)], names=["a", "b"])
+    counts = {name: places[(outcome == value).to_numpy()].value_counts() for name, value in CELLS.items()}
+    found = pd.DataFrame({name: each.reindex(pairs, fill_value=0) for name, each in counts.items()}).reset_index()
+    return found.assign(a=[systems[place] for place in found["a"]], b=[systems[place] for place in found["b"]])
+
+
 def _notes(tables: dict[str, "DataFrame"]) -> list[str]:
     """Returns notes on pairs of systems that never met, and on systems that won or lost everything."""
     matrix, systems, notes = tables["matrix"], tables["systems"], []
-    if (never := matrix["points_a"] + matrix["points_b"] == 0).any():
+    if (never := matrix[[*CELLS]].sum(axis=1) == 0).any():
         apart = ", ".join((matrix["a"] + " and " + matrix["b"])[never].head(5))
         disconnected = systems["value"][systems["aspect"] == "strength"].isna().all()
         effect = (

@@ -60,14 +60,21 @@ def from_tables(
 
 def ordered(table: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yields rows of pairs `a` and `b` in alphabetical order; a difference that is turned around changes its sign."""
+    signed = ("difference", "value", "people", "low", "high", "people_low", "people_high")
+    turned = {
+        "a": "b",
+        "b": "a",
+        "low": "high",
+        "high": "low",
+        "people_low": "people_high",
+        "people_high": "people_low",
+    }
     for each in table:
-        turned = {"a": each["b"], "b": each["a"], "low": each.get("high"), "high": each.get("low")}
-        if each["a"] > each["b"]:
-            signed = {**each, **turned}
-            minus = {name: -signed[name] for name in ("difference", "low", "high") if signed.get(name) is not None}
-            yield {name: {**signed, **minus}[name] for name in each}
-        else:
+        if each["b"] is None or each["a"] < each["b"]:
             yield dict(each)
+        else:
+            found = {name: each[turned.get(name, name)] for name in each}
+            yield found | {name: -found[name] for name in signed if found.get(name) is not None}
 
 
 def bench(found: Json, place: Workplace, _: Sequence[str]) -> Iterator[Row]:
@@ -161,35 +168,37 @@ def agree(found: Json, *_: Any, row: str = "S12") -> Iterator[Row]:
 
 
 def rank(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `rank` on verdicts."""
-    name = {"bradley_terry": "strength"}
-    columns = ("points", "share", "bradley_terry", "wins", "losses", "ties", "invalid")
-    systems = [{"system": each["name"], **each} for each in found["systems"]]
-    of = {"systems": systems}
-    for row in from_tables(of, keys=("system",), row="S13", values=columns, rename=name, ends_of="bradley_terry"):
-        yield row._replace(tolerance=1e-6) if row.quantity == "strength" else row  # where the fit stops
-    for each in systems:
-        yield from interval("share", {"system": each["system"]}, (each["share_low"], each["share_high"]), "S13")
-    yield from (Row(quantity, {}, found[quantity], "S13") for quantity in ("n_items", "n_verdicts", "invalid"))
-    matrix = found["win_matrix"]
-    for one, wins in zip(matrix["systems"], matrix["wins"], strict=True):
-        of = {"wins": [{"a": one, "b": b, "n": n} for b, n in zip(matrix["systems"], wins, strict=True) if b != one]}
-        yield from from_tables(of, keys=("a", "b"), row="S13", rename={"n": "wins of a over b"})
-    yield from differences_of({"tests": ordered(found["comparisons"])}, ("a", "b", "rater", "aspect"), "S18")
-    for each in ordered(found.get("between_raters", [])):
-        keys = {name: each[name] for name in ("a", "b", "coefficient")}
-        yield Row("correlation of raters", keys, each["value"], "S15")
+    """Reads `rank`: the systems by verdicts or by ratings, and their differences."""
+    tables = found["tables"]
+    if "matrix" in tables:
+        yield from _verdicts(tables)
+    else:
+        of, name, keys = {"systems": tables["systems"]}, {"value": "mean"}, ("rater", "aspect", "system")
+        yield from from_tables(of, keys=keys, row="S17", values=("value", "n", "n_missing"), rename=name)
+    of, keys = {"tests": ordered(tables["differences"])}, ("a", "b", "rater", "aspect")
+    yield from from_tables(of, keys=keys, row="S18", values=("difference",), ends_of="difference")
+    columns = ("value", "low", "high", "people", "people_low", "people_high", "weight", "n", "n_all")
+    name = {column: f"ppi {column}" for column in columns} | {"weight": "ppi power"}
+    of = {"ppi": ordered(tables.get("predicted", []))}
+    yield from from_tables(of, keys=("aspect", "a", "b"), row="S19", values=columns, rename=name)
 
 
-def leaderboard(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `leaderboard`."""
-    name, columns = {"value": "mean"}, ("value", "n", "n_missing")
-    keys = ("rater", "aspect", "system")
-    yield from from_tables({"rows": found["rows"]}, keys=keys, row="S17", values=columns, rename=name)
-    yield from differences_of({"tests": ordered(found["comparisons"])}, ("a", "b", "rater", "aspect"), "S18")
-    columns = ("value", "low", "high", "people", "people_low", "people_high", "power", "n", "n_all")
-    powered, name = found.get("prediction_powered", {}).get("rows", []), {column: f"ppi {column}" for column in columns}
-    yield from from_tables({"ppi": powered}, keys=("aspect", "a", "b"), row="S19", values=columns, rename=name)
+def _verdicts(tables: Json) -> Iterator[Row]:
+    by_aspect: dict[str, dict[str, Any]] = {}
+    for each in tables["systems"]:
+        by_aspect.setdefault(each["aspect"], {})[each["system"]] = each
+    for quantity, systems in by_aspect.items():
+        for system, each in systems.items():
+            tolerance = 1e-6 if quantity == "strength" else None  # where the fit stops
+            yield Row(quantity, {"system": system}, each["value"], "S13", EXACT, tolerance)
+            yield from interval(quantity, {"system": system}, (each["low"], each["high"]), "S13")
+    for system, each in by_aspect["strength"].items():
+        points = by_aspect["wins"][system]["value"] + by_aspect["ties"][system]["value"] / 2
+        yield Row("points", {"system": system}, points, "S13")
+        yield Row("invalid", {"system": system}, each["n_missing"], "S13")
+    for each in tables["matrix"]:
+        yield Row("wins of a over b", {"a": each["a"], "b": each["b"]}, each["wins_a"], "S13")
+        yield Row("wins of a over b", {"a": each["b"], "b": each["a"]}, each["wins_b"], "S13")
 
 
 def metrics(found: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
@@ -291,6 +300,6 @@ def nothing(*_: Any) -> Iterator[Row]:
 READERS: dict[str, Reader] = {
     "agree": agree, "bench": bench, "build": build, "correlate": correlate, "generate": generate, "hydrate": build,
     "judge audit": audit, "judge calibrate": calibrate, "judge compare": compare, "judge rate": rate,
-    "judge rubric": nothing, "judge train": train, "leaderboard": leaderboard, "metrics": metrics, "rank": rank,
+    "judge rubric": nothing, "judge train": train, "metrics": metrics, "rank": rank,
     "reproduce": reproduce,
 }  # fmt: skip

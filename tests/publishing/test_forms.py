@@ -6,13 +6,7 @@ import pytest
 
 from fcconan.building.quotations import Texts
 from fcconan.data.forms import NAME
-<<<<<<< ours
 from fcconan.publishing.forms import find_problem
-||||||| base
-from fcconan.publishing.forms import clean_signature, find_problem, iterate_strings
-=======
-from fcconan.publishing.forms import clean_signature, find_problem
->>>>>>> theirs
 from fcconan.publishing.known_texts import KnownTexts
 
 TEXTS = ("Ombrey thieves.", "The Ombrey never return a book to the library.", "Evidence?", "Tessok cheat at cards.")
