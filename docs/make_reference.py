@@ -1,11 +1,14 @@
 """Writes the reference pages docs/columns.md and docs/options.md from the code, for `make docs`."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
+from rich.console import Console
 
+from fcconan import cli
 from fcconan.building.card_columns import table_lines, type_name
 from fcconan.building.kinds import campaign, dialogues, exhaustive, pairs, ratings, replies, tournament
 from fcconan.building.recipes import load_recipe
@@ -20,7 +23,7 @@ DATASETS = {  # the configs with the same columns, and all columns that any data
     "corpus queries": TEXT_BY_ID.kinds,
     "qrels diamond-qrels gold-qrels silver-qrels": QRELS.kinds,
     "replies candidates": REPLY.kinds | ratings.EXTRA | tournament.WHERE | replies.EXTRA | replies.CHOSEN,
-    "ratings": RATING.kinds | campaign.FURTHER | campaign.SELECTED,
+    "ratings": RATING.kinds | campaign.FURTHER,
     **{"scores": ratings.SCORE, "grades": campaign.FINAL_GRADE, "labels": campaign.FINAL_VERDICT},
     "comparisons": PUBLISHED["comparisons"].kinds | tournament.WHERE | campaign.FURTHER | campaign.SHOWN_FIRST,
     **{"items": tournament.ITEM, "rubrics": replies.RUBRIC, "turns": dialogues.TURN},
@@ -54,6 +57,14 @@ def options_page(words: str, command: Any, parent: Any = None) -> Iterator[str]:
         yield from options_page(f"{words} {name}", each, context)
 
 
+def help_of(name: str) -> str:
+    """Returns the section of a command that is a function."""
+    console = Console(width=110, record=True, file=io.StringIO())
+    cli.app.help_print([name], console=console)
+    return f"\n## fcconan {name}\n\n```text\n{console.export_text()}```"
+
+
 if __name__ == "__main__":
-    for page, lines in (("columns", columns_page()), ("options", options_page("fcconan", typer.main.get_command(app)))):
+    options = [*options_page("fcconan", typer.main.get_command(app)), *map(help_of, cli.COMMANDS)]
+    for page, lines in (("columns", columns_page()), ("options", options)):
         Path(__file__).with_name(f"{page}.md").write_text("\n".join([*lines, ""]), encoding="utf-8")

@@ -149,8 +149,9 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
 
     With `COLUMNS`, the standard output behaves as a terminal of that width.
     """
-    from fcconan.oldcli import main
+    from fcconan import cli, oldcli
 
+    main = cli.main if arguments and arguments[0] in cli.COMMANDS else oldcli.main
     command = ["fcconan", *map(str, arguments)]
     out = _Terminal if "COLUMNS" in environment else io.TextIOWrapper
     streams = [stream(io.BytesIO(), encoding="utf-8") for stream in (out, io.TextIOWrapper)]
@@ -162,6 +163,7 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
             patch.setenv(name, value)
         with pytest.raises(SystemExit) as ended:
             main()
+            sys.exit(0)
     signal.signal(signal.SIGTERM, before)
     assert isinstance(ended.value.code, int)
     written = []

@@ -30,7 +30,6 @@ GIVEN = {"configuration", "judges", "resolved", "settings"}  # what these hold w
 # What one key of a result holds by names that are data: systems, partitions, labels, reasons.
 BY_NAME = {
     "systems", "partitions", "missing", "verdicts", "invalid", "labels", "corpora", "metrics", "rater_kinds",
-    "missing_by_rater", "missing_by_corpus",
 }  # fmt: skip
 # Dataclasses that are written as they are.
 WRITTEN = {
@@ -38,7 +37,6 @@ WRITTEN = {
     "fcconan.scoring.correlation.metric_tests": ["MetricTest"],
     "fcconan.scoring.correlation.stability": ["Stability"],
     "fcconan.scoring.correlation.ndcg": ["RankingScore"],
-    "fcconan.scoring.leaderboards": ["LeaderboardRow"],
     "fcconan.judging.calibration.scores": ["CorrelationScore"],
     "fcconan.judging.comparison.summary": ["ComparisonSummary"],
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
@@ -142,11 +140,11 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.scoring.retrieval import metrics
     from fcconan.scoring.text import evaluation as text
     from fcconan.scoring.text.evaluation import FIELDS
-    from fcconan.scoring.tournament import ranking
+    from fcconan.scoring.verdicts import COEFFICIENTS
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
     found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
-    found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *ranking.CORRELATIONS, *KINDS}
+    found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
     checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
@@ -212,7 +210,6 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
         ),
         "rank": (compared, "--majority", *few),
         "agree": (rated, *few),
-        "leaderboard": (rated, *few),
         "metrics": (scored / "replies.csv", "--metric", "distinct-1", "--out", scored / "scores.csv"),
     }
     seen: set[str] = set()
@@ -223,7 +220,7 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
         keys = set(numbers(json.loads(file.read_text(encoding="utf-8"))))
         assert undefined(keys) == [], verb
         seen |= keys
-    assert {"p_corrected", "without_order", "bradley_terry", "n_ceiling", "cv"} <= seen
+    assert {"p_corrected", "without_order", "points_a", "n_ceiling", "cv"} <= seen
 
 
 def test_a_figure_that_is_not_defined_is_noticed() -> None:
@@ -238,9 +235,7 @@ def test_examples_by_hand_are_what_the_package_computes() -> None:
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
     from fcconan.scoring.correlation.ndcg import ndcg_by_chance
-    from fcconan.scoring.leaderboards import unified
     from fcconan.scoring.text.corpus import RepetitionRate
-    from fcconan.scoring.tournament.bradley_terry import strengths
 
     run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
     names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")
@@ -259,9 +254,16 @@ def test_examples_by_hand_are_what_the_package_computes() -> None:
     rows = agreement.measure_agreement(given, [1, 2, 3], coefficients=alike, resamples=0)
     overall = [row["value"] for row in rows if row["level"] == "overall"]
     assert overall == pytest.approx([9 / 13, 0.6, 0.8143, 0.8143], abs=5e-5)
-    assert strengths(np.array([[0.0, 3], [1, 0]]), regularisation=1e-9) == pytest.approx([0.549, -0.549], abs=5e-4)
-    scales = [(1.0, 5.0), (1.0, 5.0), (1.0, 3.0)]
-    assert unified(np.array([[5.0], [1.0], [2.0]]), scales, [True, False, True]) == pytest.approx([13 / 3])
+    won = [{"item_id": f"i{n}", "system_a": "A", "system_b": "B", "verdict": "aaab"[n]} for n in range(4)]
+    strengths = fcconan.rank(won, bootstrap=fcconan.Bootstrap(resamples=0)).to_frame()["value"][:2]
+    assert strengths.tolist() == pytest.approx([0.549, -0.549], abs=5e-3)
+    about = {"reply_id": "r", "system": "A", "rater": "anna", "low": 1.0}
+    given_grades = {"relevance": (5, 5), "aggressiveness": (1, 5), "suitableness": (2, 3)}
+    graded = [
+        {**about, "aspect": aspect, "value": value, "high": high, "higher_is_better": aspect != "aggressiveness"}
+        for aspect, (value, high) in given_grades.items()
+    ]
+    assert fcconan.rank(graded).to_frame()["value"][0] == pytest.approx(13 / 3)
     for gains in ([5.0, 4, 3, 2, 1], [1.0, 2, 3, 4, 5]):
         assert ndcg_by_chance(np.array([gains])) == pytest.approx([0.861], abs=5e-4)
     assert math.isclose(math.tanh(1), 0.76, abs_tol=5e-3)

@@ -5,6 +5,9 @@ from functools import cache
 from typing import Any
 
 import typer
+from cyclopts import App, CycloptsError
+
+from fcconan.cli import COMMANDS, app
 
 
 class NotACommandError(AssertionError):
@@ -13,10 +16,10 @@ class NotACommandError(AssertionError):
 
 @cache
 def tree() -> Any:
-    """Returns the command of all commands."""
-    from fcconan.oldcli import app
+    """Returns the command of all commands that are made by typer."""
+    from fcconan.oldcli import app as old
 
-    return typer.main.get_command(app)
+    return typer.main.get_command(old)
 
 
 def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
@@ -25,6 +28,8 @@ def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
     Raises:
         NotACommandError: There is no such verb.
     """
+    if words and words[0] in COMMANDS:
+        return app[words[0]], list(words[1:])
     command, rest = tree(), list(words)
     while getattr(command, "commands", None) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
@@ -35,7 +40,10 @@ def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
 
 
 def options(command: Any) -> set[str]:
-    """Returns the options of a verb, as they are written."""
+    """Returns the options of a verb, as they are written; `--filter` for `--filter.COLUMN`."""
+    if isinstance(command, App):
+        arguments = [*command.assemble_argument_collection(), *app.meta.assemble_argument_collection()]
+        return {name for each in arguments for name in each.names if name.startswith("--")} | {"--help", "--debug"}
     names = {name for each in command.params for name in (*each.opts, *each.secondary_opts) if name.startswith("-")}
     return names | {"--help", "-h"}
 
@@ -48,7 +56,12 @@ def all_options() -> set[str]:
         for each in getattr(command, "commands", {}).values():
             yield from walk(each)
 
-    return set().union(*walk(tree()))
+    return set().union(*walk(tree()), *(options(app[name]) for name in COMMANDS))
+
+
+def is_verb(name: str) -> bool:
+    """Returns whether a command has this name."""
+    return name in COMMANDS or name in tree().commands
 
 
 def mentioned(words: Sequence[str]) -> None:
@@ -60,15 +73,13 @@ def mentioned(words: Sequence[str]) -> None:
     command, rest = leaf(words)
     for word in rest:
         name = word.partition("=")[0]
+        name = name.partition(".")[0] if isinstance(command, App) else name
         if name.startswith("--") and name not in options(command):
             raise NotACommandError(f"`fcconan {' '.join(words)}`: the verb has no option `{name}`")
 
 
-def parsed(words: Sequence[str]) -> dict[str, Any]:
+def parsed(words: Sequence[str]) -> None:
     """Parses a whole command and runs nothing.
-
-    Returns:
-        The value of every parameter.
 
     Raises:
         NotACommandError: It cannot be parsed.
@@ -77,8 +88,12 @@ def parsed(words: Sequence[str]) -> dict[str, Any]:
 
     command, rest = leaf(words)
     try:
-        context = command.make_context("fcconan", rest)
+        if isinstance(command, App):
+            _, bound, _ = app.meta.parse_args(words, exit_on_error=False, print_error=False)
+            app.parse_args(bound.args, exit_on_error=False, print_error=False)
+        else:
+            command.make_context("fcconan", rest)
+    except CycloptsError as error:
+        raise NotACommandError(f"`fcconan {' '.join(words)}`: {error}") from None
     except TyperException as error:
         raise NotACommandError(f"`fcconan {' '.join(words)}`: {error.format_message()}") from None
-    parameters: dict[str, Any] = context.params
-    return parameters
