@@ -91,7 +91,6 @@ from .retrieval.message_auc import (
 from .retrieval.metrics import (
     PAPER_METRICS as PAPER_METRICS,
     RETRIEVAL_METRICS as RETRIEVAL_METRICS,
-    Ranked as Ranked,
     TieKey as TieKey,
     chance as chance,
     parse_metric as parse_metric,
