@@ -62,7 +62,7 @@ def tournament_tables(result: Row, *, every: bool = False, details: bool = True)
     if details:
         tables.append(_win_table(result))
     if details and (agreed := result.get("disagreement")) and agreed["n"]:
-        columns = {"pairs of replies": "n", "unanimous": "unanimous", "majority": "majority"}
+        columns: Columns = {"pairs of replies": "n", "unanimous": "unanimous", "majority": "majority"}
         columns |= {"unresolved": "unresolved", "of these three-way": "three_way"}
         tables.append(make_table("Pairs of replies that several raters judged", [agreed], columns))
     if between := result.get("between_raters"):

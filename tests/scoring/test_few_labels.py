@@ -309,7 +309,7 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path, monkeypatch
         str(result["prediction_powered"]["rows"][2][f"needed_{who}"]) for who in ("people", "with_judge")
     ]
     assert "People&#39;s mean ratings, with judge: tone" in Path("x.html").read_text(encoding="utf-8")
-    assert len(leaderboard_page(result).own_tables()) == 6
+    assert len(leaderboard_page(result).sections[0].own_tables()) == 6
 
 
 def test_a_difference_that_the_judge_is_too_small_for_is_noted() -> None:
