@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, powered_estimate, summarise_ratings
 from scipy.stats import binom
 
-from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, powered_estimate, summarise_ratings
 from fcconan.scoring.significance.intervals import means
 
 Floats = npt.NDArray[np.float64]

@@ -89,7 +89,7 @@ def run(
 def main() -> None:
     """Runs the command line and exits: 2 for bad input, 1 for other failures."""
     words = sys.argv[1:]
-    if words and words[0] in OLD:
+    if next((word for word in words if word != "--debug"), None) in OLD:
         from fcconan import oldcli
 
         oldcli.main()

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from fcconan.cli import COMMANDS
 from fcconan.publishing import known_texts
 from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
@@ -215,10 +216,10 @@ def test_what_a_page_mentions_exists(page: str) -> None:
         words = span.split()
         if words[0] == "fcconan":
             verbs.mentioned(words[1:])
-        elif words[0] in verbs.tree().commands and any(word.startswith("--") for word in words):
+        elif words[0] in {*verbs.tree().commands, *COMMANDS} and any(word.startswith("--") for word in words):
             verbs.mentioned(words)
         elif words[0].startswith("--") and words[0].strip("-"):
-            assert words[0].partition("=")[0] in known, f"{page}: no verb has the option `{words[0]}`"
+            assert re.split("[=.]", words[0])[0] in known, f"{page}: no verb has the option `{words[0]}`"
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,8 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
+    from fcconan.scoring.tournament import ranking
+
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction.values import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
@@ -142,7 +144,6 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.scoring.retrieval import metrics
     from fcconan.scoring.text import evaluation as text
     from fcconan.scoring.text.evaluation import FIELDS
-    from fcconan.scoring.tournament import ranking
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
     found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
@@ -235,12 +236,13 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
+    from fcconan.scoring.leaderboards import unified
+    from fcconan.scoring.tournament.bradley_terry import strengths
+
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
     from fcconan.scoring.correlation.ndcg import ndcg_by_chance
-    from fcconan.scoring.leaderboards import unified
     from fcconan.scoring.text.corpus import RepetitionRate
-    from fcconan.scoring.tournament.bradley_terry import strengths
 
     run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
     names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")

@@ -24,11 +24,10 @@ from typing import Any
 
 import numpy as np
 import ratios
-from ratios import machine, write_json
-
 from fcconan.scoring.tournament.bradley_terry import strengths
 from fcconan.scoring.tournament.preferences import Verdicts, read_verdicts
 from fcconan.scoring.tournament.ranking import rank_systems
+from ratios import machine, write_json
 
 SYSTEMS, ITEMS = 9, 2_278
 AIM = 0.1

@@ -20,9 +20,7 @@ COMMANDS = {
     "annotate new": "annotate new out --task appropriateness --corpus demo --subset train --hs 2 --encoder tfidf",
     "metrics": "metrics demo --metric length-words --out out.csv",
     "correlate": "correlate demo --resamples 0",
-    "leaderboard": "leaderboard demo --resamples 100",
     "agree": "agree demo --resamples 0",
-    "rank": "rank demo --resamples 100",
 }
 
 

@@ -1,10 +1,14 @@
 """The verbs and options that `fcconan` has, and whether a written command uses those and no others."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
 import typer
+from cyclopts import App, CycloptsError
+
+from fcconan import cli
 
 
 class NotACommandError(AssertionError):
@@ -26,6 +30,8 @@ def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
         NotACommandError: There is no such verb.
     """
     command, rest = tree(), list(words)
+    if rest and rest[0] in cli.COMMANDS:
+        return cli.app[rest[0]], rest[1:]
     while getattr(command, "commands", None) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
         if name not in command.commands:
@@ -36,6 +42,10 @@ def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
 
 def options(command: Any) -> set[str]:
     """Returns the options of a verb, as they are written."""
+    if isinstance(command, App):
+        given = (*command.assemble_argument_collection(), *cli.app.meta.assemble_argument_collection())
+        names = {name for each in given for name in each.names if name.startswith("--")}
+        return {name for name in names if not name.startswith(("--no-", "--empty-"))} | {"--help", "-h"}
     names = {name for each in command.params for name in (*each.opts, *each.secondary_opts) if name.startswith("-")}
     return names | {"--help", "-h"}
 
@@ -48,7 +58,7 @@ def all_options() -> set[str]:
         for each in getattr(command, "commands", {}).values():
             yield from walk(each)
 
-    return set().union(*walk(tree()))
+    return set().union(*walk(tree()), *(options(cli.app[name]) for name in cli.COMMANDS))
 
 
 def mentioned(words: Sequence[str]) -> None:
@@ -59,7 +69,7 @@ def mentioned(words: Sequence[str]) -> None:
     """
     command, rest = leaf(words)
     for word in rest:
-        name = word.partition("=")[0]
+        name = re.split("[=.]", word)[0]  # --filter.corpus conan
         if name.startswith("--") and name not in options(command):
             raise NotACommandError(f"`fcconan {' '.join(words)}`: the verb has no option `{name}`")
 
@@ -76,6 +86,13 @@ def parsed(words: Sequence[str]) -> dict[str, Any]:
     from typer.exceptions import TyperException
 
     command, rest = leaf(words)
+    if isinstance(command, App):
+        try:
+            _, outputs, _ = cli.app.meta.parse_args([*words], exit_on_error=False, print_error=False)
+            _, given, _ = cli.app.parse_args(outputs.args, exit_on_error=False, print_error=False)
+        except CycloptsError as error:
+            raise NotACommandError(f"`fcconan {' '.join(words)}`: {error}") from None
+        return dict(given.arguments)
     try:
         context = command.make_context("fcconan", rest)
     except TyperException as error:
