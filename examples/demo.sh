@@ -23,4 +23,4 @@ fcconan judge rate demo-dataset --task cseval --aspect relevance --model replay:
     --out demo-ratings.csv --force
 
 fcconan correlate demo-dataset demo-ratings.csv --report demo-report/judges.html
-fcconan rank demo-dataset --filter rater_kind=human --majority --report demo-report/tournament.html
+fcconan rank demo-dataset --filter.rater_kind human --majority --report demo-report/systems --force

@@ -71,6 +71,9 @@ def run(
         report: Folder for the result as a page.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
+
+    Raises:
+        InputError: An output exists.
     """
     app.config = () if config is None else (Yaml(config, must_exist=True, use_commands_as_keys=False),)
     for path in (json, report):

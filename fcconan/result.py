@@ -1,4 +1,4 @@
-"""The result of every command: tables, notes, and a signature that names what changes the values."""
+"""The result of every command: tables, notes, and a signature that names everything that changes the values."""
 
 import json
 import math
@@ -25,7 +25,7 @@ class Pivot(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """Tables of rows with what is needed to print, compare and repeat them.
+    """Tables of rows with everything to print, compare and repeat them.
 
     Attributes:
         command: The command that computed it.
@@ -34,7 +34,7 @@ class Result:
         identity: Everything that changes the values, resolved: data by hash, metric, tie rule, population, seed.
         notes: Sentences on how the data change the reading of a value.
         pivots: Name of a table -> how it is shown; other tables are shown as they are.
-        plots: Title -> function that returns a matplotlib figure for the page.
+        plots: Title -> function that returns a matplotlib plot for the page.
 
     Examples:
         >>> import pandas as pd

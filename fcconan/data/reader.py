@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, or mappings.
     RowSource = str | PathLike[str] | Iterable[Any] | Result
 else:
-    RowSource = str  # what the command line gives
+    RowSource = str  # on the command line
 
 IDS = ("reply_id", "item_id", "hs_id", "pair_id", "reply_a", "reply_b", "rater", "system", "system_a", "system_b")
 NUMBERS = ("value", "low", "high", "selection_probability", "score", "rank")
@@ -41,7 +41,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
 
     A source is a file (CSV with commas, semicolons or tabs in UTF-8, UTF-16 or cp1252; JSON Lines; Parquet), the folder
     of a dataset, its name in the catalogue or on the Hub, a data frame, a `datasets.Dataset`, a result, or mappings.
-    Ratings may have one column for each aspect in the place of `aspect` and `value`. Ratings of a dataset get item and
+    Ratings may have one column for each aspect instead of `aspect` and `value`. Ratings of a dataset get item and
     system from its replies.
 
     Args:
@@ -54,8 +54,8 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
         hash, for the identity of a result.
 
     Raises:
-        InputError: A source does not exist or cannot be read, columns are missing, a cell is no number, or no row is
-            left.
+        InputError: A source does not exist or cannot be read, columns are missing, a cell is not a number, or no row
+            is left.
     """
     import pandas as pd
 

@@ -87,7 +87,6 @@ CASES = {
         _write("odd.csv", ("reply_id", "rater", "aspect", "value"), ("r", "a", "b", HOSTILE)),
     ),
     "a key of YAML": lambda: ("build", _recipe(HOSTILE), "--out", "out"),
-    "a command": lambda: (HOSTILE,),
     "an option": lambda: ("list", f"--{HOSTILE}"),
     "a value of an option": lambda: ("build", "demo", "--out", "out", "--tier-rule", HOSTILE),
     "an aspect": lambda: ("judge", "prompt", "--task", "cseval", "--aspect", HOSTILE),
