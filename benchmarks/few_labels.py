@@ -208,9 +208,7 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
                     "width": float(np.mean(ratios)),
                     "widest": float(np.max(ratios)),
                     "coverage": float(np.mean([each["low"] <= truth <= each["high"] for each, truth in defined])),
-                    "people": float(
-                        np.mean([each["people_low"] <= truth <= each["people_high"] for each, truth in defined])
-                    ),
+                    "people": float(np.mean(alone)),
                     "lambda": float(np.mean([each["weight"] for each, _ in defined])),
                 }
             )
