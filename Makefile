@@ -48,7 +48,7 @@ golden: $(VENV)/.dev
 golden-update: $(VENV)/.dev
 	$(BIN)/python -m tests.golden.record --update $(if $(ONLY),--only '$(ONLY)')
 
-# Lines of code by package, without blank lines, comments, docstrings and imports; and of what lies beside it.
+# Lines of code by package, without blank lines, comments, docstrings and imports; and lines elsewhere.
 size: $(VENV)/.base
 	$(BIN)/python benchmarks/size.py
 

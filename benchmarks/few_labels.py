@@ -30,19 +30,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from fcconan.scoring.prediction_powered import PartlyRated, PoweredEstimate, powered_estimate, summarise_ratings
+from fcconan.scoring.powered import Sample, estimate, summarise
 from fcconan.scoring.significance.intervals import means
 
 Floats = npt.NDArray[np.float64]
 Rows = list[dict[str, Any]]
 REPLIES_PER_RATED = 5
+LEVEL = 0.95  # confidence
 SIZES = (50, 100, 200, 500)
 JUDGES = {"good": (1.0, 0.55), "useless": (0.0, 1.0), "adversarial": (-1.0, 0.55), "biased": (1.0, 0.55)}
 TEST, SHARE, DRAWS, FEWEST = 1_500, 0.2, 500, 10
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 
 
-def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: bool, weighted: bool) -> list[PartlyRated]:
+def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: bool, weighted: bool) -> list[Sample]:
     """Simulate a world.
 
     Args:
@@ -64,16 +65,14 @@ def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: boo
         judged = slope * latent + noise * generator.normal(size=n_items)
         if judge == "biased":
             judged = np.clip(np.round(4.2 + 0.4 * system + judged), 1, 5)
-        chances = None
+        chances = np.ones(n_items)
         if weighted:
             chances = 0.1 + 0.5 / (1 + np.exp(-2 * (judged - judged.mean()) / judged.std()))
             chances *= n / chances.sum()
             rated = generator.random(n_items) < chances
         else:
             rated = np.isin(np.arange(n_items), order[:n] if paired else generator.permutation(n_items)[:n])
-        sample = summarise_ratings(
-            np.where(rated, grades, np.nan), judged, np.arange(n_items), n_items, probabilities=chances
-        )
+        sample = summarise(np.where(rated, grades, np.nan), judged, np.arange(n_items), n_items, chances)
         assert sample is not None
         found.append(sample)
     return found
@@ -85,7 +84,7 @@ def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
     low, high = (float(end) / worlds for end in binom.interval(0.95, worlds, 0.95))
     for number, judge in enumerate(JUDGES):
         for n in SIZES:
-            estimates: dict[tuple[str, float], list[PoweredEstimate]] = {
+            estimates: dict[tuple[str, float], Rows] = {
                 ("mean", 3.0): [], ("difference, paired", 0.0): [], ("difference, unpaired", 0.0): []
             }  # fmt: skip
             for world in range(worlds):
@@ -93,16 +92,13 @@ def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
                     generator = np.random.default_rng([seed, number, n, world, paired])
                     first, second = simulated(generator, n, judge, paired=paired, weighted=weighted)
                     if paired:
-                        estimates["mean", 3.0].append(powered_estimate(first))
+                        estimates["mean", 3.0].append(estimate(first, LEVEL))
                     kind = "paired" if paired else "unpaired"
-                    estimates[f"difference, {kind}", 0.0].append(powered_estimate(first - second))
+                    estimates[f"difference, {kind}", 0.0].append(estimate(first.minus(second), LEVEL))
             for (what, truth), found in estimates.items():
-                ratios = [each.width_ratio or np.nan for each in found]
-                hits = [each.low is not None and each.low <= truth <= (each.high or 0.0) for each in found]
-                alone = [
-                    each.people_low is not None and each.people_low <= truth <= (each.people_high or 0.0)
-                    for each in found
-                ]
+                ratios = [_width_ratio(each) for each in found]
+                hits = [each["low"] <= truth <= each["high"] for each in found]  # nan is none
+                alone = [each["people_low"] <= truth <= each["people_high"] for each in found]
                 rows.append(
                     {
                         "judge": judge,
@@ -121,6 +117,10 @@ def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
         f"{inside} of {len(rows)} rates within [{low:.3f}, {high:.3f}]; widest {max(row['widest'] for row in rows):.3f}"
     )
     return rows
+
+
+def _width_ratio(found: dict[str, Any]) -> float:
+    return float((found["high"] - found["low"]) / (found["people_high"] - found["people_low"]))
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -175,30 +175,31 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
         groups = {"all replies": np.arange(len(people))}
         counts = {name: int((system == name).sum()) for name in np.unique(system) if name != "unknown"}
         groups |= {name: np.flatnonzero(system == name) for name, n in counts.items() if n * SHARE >= FEWEST}
-        found: dict[str, list[tuple[PoweredEstimate, float]]] = {}
+        found: dict[str, list[tuple[dict[str, Any], float]]] = {}
         generator = np.random.default_rng(seed)
         for _ in range(DRAWS):
             few = np.full(len(people), np.nan)
             drawn = generator.permutation(len(people))[: round(SHARE * len(people))]
             few[drawn] = people[drawn]
             samples = {
-                name: summarise_ratings(few[own], judged[own], items_of[own], int(items.max()) + 1)
+                name: summarise(few[own], judged[own], items_of[own], int(items.max()) + 1, np.ones(len(own)))
                 for name, own in groups.items()
             }
             for name, sample in samples.items():
                 if sample is not None:
                     what = name if name == "all replies" else "systems"
-                    found.setdefault(what, []).append((powered_estimate(sample), float(people[groups[name]].mean())))
+                    found.setdefault(what, []).append((estimate(sample, LEVEL), float(people[groups[name]].mean())))
             named = [name for name in groups if name != "all replies"]
             for place, a in enumerate(named):
                 for b in named[place + 1 :]:
                     first, second = samples[a], samples[b]
                     if first is not None and second is not None:
                         truth = float(people[groups[a]].mean() - people[groups[b]].mean())
-                        found.setdefault("differences", []).append((powered_estimate(first - second), truth))
+                        found.setdefault("differences", []).append((estimate(first.minus(second), LEVEL), truth))
         for what, pairs in found.items():
-            defined = [(each, truth) for each, truth in pairs if each.low is not None and each.high is not None]
-            ratios = [each.width_ratio or np.nan for each, _ in defined]
+            defined = [(each, truth) for each, truth in pairs if each["reason"] is None]
+            ratios = [_width_ratio(each) for each, _ in defined]
+            alone = [each["people_low"] <= truth <= each["people_high"] for each, truth in defined]
             rows.append(
                 {
                     "rater": rater,
@@ -206,10 +207,9 @@ def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows
                     "what": what,
                     "width": float(np.mean(ratios)),
                     "widest": float(np.max(ratios)),
-                    "coverage": float(np.mean([each.low <= truth <= each.high for each, truth in defined])),  # type: ignore[operator]
-                    "people": float(np.mean([each.people_low <= truth <= each.people_high for each, truth in defined])),  # type: ignore[operator]
-                    "lambda": float(np.mean([each.power for each, _ in defined])),
-                    "gained": float(np.mean([(each.n_effective or each.n) / each.n for each, _ in defined])),
+                    "coverage": float(np.mean([each["low"] <= truth <= each["high"] for each, truth in defined])),
+                    "people": float(np.mean(alone)),
+                    "lambda": float(np.mean([each["weight"] for each, _ in defined])),
                 }
             )
             print(_line(rows[-1]), flush=True)

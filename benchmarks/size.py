@@ -1,4 +1,4 @@
-"""Count lines of code by package, without blank lines, comments, docstrings and imports; and what lies beside it.
+"""Count lines of code by package, without blank lines, comments, docstrings and imports; and lines elsewhere.
 
 Example: python benchmarks/size.py
 """

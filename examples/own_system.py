@@ -5,9 +5,10 @@ Usage: python examples/own_system.py REPLIES.csv MODEL BASE_URL
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 import fcconan
-from fcconan import BenchOptions, CompareOptions, CorrelateOptions, RankOptions, RateOptions
+from fcconan import BenchOptions, Bootstrap, CompareOptions, CorrelateOptions, RateOptions
 
 
 class SharedWords:
@@ -28,10 +29,10 @@ def main(replies: str, model: str, base_url: str) -> None:
         [replies, "demo-data"], RateOptions(model=model, base_url=base_url, task="cseval"), out="ratings.parquet"
     )
     fcconan.compare([replies, "demo-data"], CompareOptions(model=model, base_url=base_url), out="comparisons.parquet")
-    ranking = fcconan.rank("comparisons.parquet", RankOptions(resamples=1000))
+    ranking = fcconan.rank("comparisons.parquet", bootstrap=Bootstrap(resamples=1000))
     correlation = fcconan.correlate(["demo-data", "ratings.parquet"], CorrelateOptions(resamples=1000))
     for name, result in {"benchmark": benchmark, "ranking": ranking, "correlation": correlation}.items():
-        result.to_json(f"{name}.json")
+        Path(f"{name}.json").write_text(result.to_json(), encoding="utf-8")
         print(result.to_frame().head(), result.signature, sep="\n")
 
 

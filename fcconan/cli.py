@@ -70,6 +70,9 @@ def run(
         report: Folder for the result as a page.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
+
+    Raises:
+        InputError: An output exists.
     """
     if config is not None:
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
@@ -93,7 +96,7 @@ def run(
 def main() -> None:
     """Runs the command line and exits: 2 for bad input, 1 for other failures."""
     words = sys.argv[1:]
-    if words and words[0] in OLD:
+    if next((word for word in words if word != "--debug"), None) in OLD:
         from fcconan import oldcli
 
         oldcli.main()

@@ -53,7 +53,7 @@ class Bootstrap:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Endpoint:
-    """How requests are sent to an OpenAI-compatible endpoint, and what they may cost.
+    """How requests are sent to an OpenAI-compatible endpoint, and their largest cost.
 
     Attributes:
         base_url: Address of the endpoint; default: $OPENAI_BASE_URL.

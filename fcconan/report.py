@@ -9,7 +9,7 @@ LINES, POINTS = "#808080", "#3b82c4"
 
 
 def forest(table: "DataFrame", *, label: str) -> Any:
-    """Returns a figure of values with their intervals, one line for each row, the first row on top.
+    """Returns a plot of values with their intervals, one line for each row, the first row on top.
 
     Args:
         table: Rows with `value`, `low` and `high`.

@@ -1,4 +1,4 @@
-"""The result of every command: tables, notes, and a signature that names what changes the values."""
+"""The result of every command: tables, notes, and a signature that names everything that changes the values."""
 
 import html
 import json
@@ -34,7 +34,7 @@ class Pivot(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """Tables of rows with what is needed to print, compare and repeat them.
+    """Tables of rows with everything to print, compare and repeat them.
 
     Attributes:
         command: The command that computed it.
@@ -43,7 +43,7 @@ class Result:
         notes: Sentences on how the data change the reading of a value.
         intervals: Name of a table -> the column whose interval is in `low` and `high`.
         pivots: Name of a table -> how it is shown; other tables are shown as they are.
-        plots: Title -> function that returns a matplotlib figure for the page.
+        plots: Title -> function that returns a matplotlib plot for the page.
 
     Examples:
         >>> import pandas as pd

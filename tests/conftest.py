@@ -149,7 +149,7 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
 
     With `COLUMNS`, the standard output behaves as a terminal of that width.
     """
-    from fcconan import cli, oldcli
+    from fcconan.cli import main
 
     main = cli.main if arguments and arguments[0] in cli.COMMANDS else oldcli.main
     command = ["fcconan", *map(str, arguments)]
@@ -161,16 +161,18 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
         patch.setattr("typer.main.get_command", _commands_made_once())
         for name, value in environment.items():
             patch.setenv(name, value)
-        with pytest.raises(SystemExit) as ended:
+        code = 0
+        try:
             main()
-            sys.exit(0)
+        except SystemExit as ended:
+            assert isinstance(ended.code, int)
+            code = ended.code
     signal.signal(signal.SIGTERM, before)
-    assert isinstance(ended.value.code, int)
     written = []
     for stream in streams:
         stream.seek(0)
         written.append(stream.read())
-    return subprocess.CompletedProcess(command, ended.value.code, *written)
+    return subprocess.CompletedProcess(command, code, *written)
 
 
 @pytest.fixture

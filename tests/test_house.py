@@ -17,20 +17,37 @@ MOVED = (
 )
 # Largest number of each thing.
 LIMITS = {
-    "dataclasses and named tuples": 0,
-    "calls of asdict": 0,
-    "hidden options": 0,
-    "raises of InputError": 0,
-    "private functions with one caller and at most 8 lines": 0,
-    "modules below 40 lines": 0,
+    "dataclasses and named tuples": 230,
+    "calls of asdict": 28,
+    "hidden options": 136,
+    "raises of InputError": 739,
+    "private functions with one caller and at most 8 lines": 235,
+    "modules below 40 lines": 36,
     "modules above 450 lines": 0,
-    "arguments x=options.y with other names": 0,
-    "imports of inner modules in tests": 0,
-    "private names set in tests": 0,
+    "arguments x=options.y with other names": 32,
+    "imports of inner modules in tests": 767,
+    "private names set in tests": 11,
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
-BUDGET: dict[str, int] = {}
-TOTAL = 36_000
+BUDGET = {
+    ".": 208,
+    "annotation": 3856,
+    "building": 2635,
+    "data": 2270,
+    "generation": 1570,
+    "judging": 3605,
+    "models": 1937,
+    "oldcli": 1357,
+    "parallel": 164,
+    "parsing": 817,
+    "publishing": 831,
+    "reporting": 1474,
+    "reproduction": 811,
+    "retrieval": 2883,
+    "scoring": 4560,
+    "services": 4202,
+}
+TOTAL = sum(BUDGET.values())
 
 
 @functools.cache
@@ -79,8 +96,8 @@ def _found() -> Iterator[tuple[str, str]]:
                 case ast.ImportFrom(module=str() as module) if re.fullmatch(r"fcconan\.\w+\..+", module):
                     yield "imports of inner modules in tests", name
                 case ast.Call(func=ast.Attribute(attr="setattr"), args=[*values]):
-                    named = [each.value for each in values if isinstance(each, ast.Constant)]
-                    if any(isinstance(each, str) and re.search(r"(^|\.)_[a-z]", each) for each in named):
+                    texts = [each.value for each in values if isinstance(each, ast.Constant)]
+                    if any(isinstance(each, str) and re.search(r"(^|\.)_[a-z]", each) for each in texts):
                         yield "private names set in tests", name
 
 

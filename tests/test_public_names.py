@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import fcconan
-from tests.cli.scored import ratings, verdicts, write_rows
+from tests.cli.scored import ratings, write_rows
 from tests.conftest import RunCli
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -154,7 +154,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
 
 @pytest.fixture(scope="module")
 def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ratings and verdicts of two systems, replies, and a BEIR folder with two runs."""
+    """A folder with ratings of two systems, replies, and a BEIR folder with two runs."""
     folder = tmp_path_factory.mktemp("scored")
     rows = [*ratings("anna", [1, 2, 3, 4, 5, 3]), *ratings("ben", [2, 2, 3, 5, 4, 1])]
     rows += [*ratings("judge", [1, 3, 2, 5, 5, 2], "model"), *ratings("other", [5, 1, 2, 3, 3, 3], "model")]
@@ -166,10 +166,6 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for row, text in zip(rows, texts, strict=False)
     ]
     write_rows(folder / "replies.csv", [{k: v for k, v in row.items() if k != "references"} for row in replies])
-    given = [("i1", "A", "B", "a"), ("i2", "A", "B", "b"), ("i3", "A", "B", "a")]
-    compared = [*verdicts("anna", given), *verdicts("ben", [*given[:2], ("i3", "A", "B", "tie")])]
-    compared = [row | {"reply_a": f"r{row['item_id'][1]}A", "reply_b": f"r{row['item_id'][1]}B"} for row in compared]
-    write_rows(folder / "verdicts.csv", compared)
     beir = folder / "beir"
     (beir / "qrels").mkdir(parents=True)
     for name, prefix in (("queries", "q"), ("corpus", "d")):
@@ -185,7 +181,7 @@ def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> None:
     few = ("--resamples", "100")
-    rated, compared, replies = scored / "ratings.csv", scored / "verdicts.csv", ("--replies", scored / "replies.csv")
+    rated, replies = scored / "ratings.csv", ("--replies", scored / "replies.csv")
     runs = ("--run", scored / "near.trec", "--run", scored / "far.trec")
     more: dict[str, tuple[object, ...]] = {
         "bench": (
@@ -208,7 +204,6 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
             "pearson",
             *few,
         ),
-        "rank": (compared, "--majority", *few),
         "agree": (rated, *few),
         "metrics": (scored / "replies.csv", "--metric", "distinct-1", "--out", scored / "scores.csv"),
     }
@@ -220,7 +215,7 @@ def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> 
         keys = set(numbers(json.loads(file.read_text(encoding="utf-8"))))
         assert undefined(keys) == [], verb
         seen |= keys
-    assert {"p_corrected", "without_order", "points_a", "n_ceiling", "cv"} <= seen
+    assert {"p_corrected", "n_ceiling", "cv"} <= seen
 
 
 def test_a_figure_that_is_not_defined_is_noticed() -> None:
@@ -233,6 +228,7 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
     from fcconan.scoring import agreement
+    from fcconan.scoring.bradley_terry import strengths
     from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
     from fcconan.scoring.correlation.ndcg import ndcg_by_chance
     from fcconan.scoring.text.corpus import RepetitionRate

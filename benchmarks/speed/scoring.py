@@ -171,7 +171,7 @@ def tests(table: ScoreTable, resamples: int) -> dict[str, Measured]:
     kinds = {kind: [start, start + 1, start + 2] for kind, start in starts.items()}
     kinds["all"] = list(range(len(table.metrics)))
     for kind, metrics in kinds.items():
-        few = table.select(metrics, range(len(table.items)))
+        few = table.select(metrics, range(ROWS))
         for name in COEFFICIENTS:
             coefficient = scipy_coefficient(name)
             permutation_tests(few, coefficients=[name], swaps=2)

@@ -7,7 +7,7 @@ verdicts.
 - evalica loop: for each resample, `evalica.bradley_terry` counts and fits the rows. It runs on a part of the resamples,
   and its time is scaled. Reading and checking the rows counts once.
 - Counts loop: for each resample, the wins of its items are added and fitted with the solver of this package; its time
-  is scaled in the same way. The prior is negligible, because evalica has none, so that the strengths are equal.
+  is scaled in the same way. Its prior, which evalica lacks, is negligible for so many verdicts.
 
 The cases alternate, and the best of the repeats counts. The aim is at most a tenth of the time of the loop; a missed
 aim is not an error. The benchmark stops if strengths differ. It needs evalica.
@@ -26,9 +26,9 @@ import numpy as np
 import ratios
 from ratios import machine, write_json
 
-from fcconan.scoring.tournament.bradley_terry import strengths
-from fcconan.scoring.tournament.preferences import Verdicts, read_verdicts
-from fcconan.scoring.tournament.ranking import rank_systems
+from fcconan import Bootstrap, rank
+from fcconan.scoring.bradley_terry import strengths
+from fcconan.scoring.comparisons import Verdicts, read_verdicts
 
 SYSTEMS, ITEMS = 9, 2_278
 AIM = 0.1
@@ -82,7 +82,7 @@ def evalica_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
 def counts_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
     """Return strengths of resampled items, fitted one after the other by the solver of this package."""
     per_item = verdicts.wins()
-    return [strengths(per_item[resample].sum(axis=0), regularisation=1e-9).tolist() for resample in drawn]
+    return [strengths(per_item[resample].sum(axis=0)).tolist() for resample in drawn]
 
 
 def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
     seconds: dict[str, list[float]] = {"fcconan": [], "evalica loop": [], "counts loop": []}
     for _ in range(repeats):
         start = time.perf_counter()
-        rank_systems(rows, resamples=resamples)
+        rank(rows, bootstrap=Bootstrap(resamples=resamples))
         seconds["fcconan"].append(time.perf_counter() - start)
         start = time.perf_counter()
         read_verdicts(rows)

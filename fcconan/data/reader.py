@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, or mappings.
     RowSource = str | PathLike[str] | Iterable[Any] | Result
 else:
-    RowSource = str  # what the command line gives
+    RowSource = str  # on the command line
 
 NUMBERS = ("value", "low", "high", "selection_probability", "score", "rank")
 _KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {
@@ -55,8 +55,8 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
         with hashes, renamed columns and filters, for the identity of a result.
 
     Raises:
-        InputError: A source does not exist or cannot be read, columns are missing, a cell is no number, or no row is
-            left.
+        InputError: A source does not exist or cannot be read, columns are missing, a cell is not a number, or no row
+            is left.
     """
     import pandas as pd
 

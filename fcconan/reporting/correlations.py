@@ -1,7 +1,6 @@
 """Correlations with people as tables."""
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from fcconan.data import count_noun
@@ -13,7 +12,6 @@ from fcconan.reporting.tables import (
     Row,
     Rows,
     format_number,
-    format_row_interval,
     make_table,
     p_text,
     reasoned,
@@ -21,7 +19,6 @@ from fcconan.reporting.tables import (
 )
 
 P_VALUES: Columns = {"p": lambda row: p_text(row["p"]), "p corrected": lambda row: p_text(row["p_corrected"])}
-MOST = 15  # pairs that a terminal shows; of more, those of neighbours in the leaderboard
 
 
 def family_text(n_tests: int, floor: float | None, correction: str) -> str:
@@ -34,33 +31,6 @@ def family_text(n_tests: int, floor: float | None, correction: str) -> str:
     """
     smallest = "" if floor is None else f", smallest possible {floor:.2g}"
     return f"p corrected by {correction} for {count_noun(n_tests, 'test')}{smallest}"
-
-
-def _order(result: Mapping[str, Any], test: Row) -> list[str]:
-    """Returns the systems in the order of the column that was tested."""
-    if test["rater"] is None:
-        return [row["name"] for row in result["systems"]]
-    column = (test["rater"], test["aspect"])
-    return [row["system"] for row in result["rows"] if (row["rater"], row["aspect"]) == column]
-
-
-def _differences(family: Row, rows: Sequence[Row], order: Sequence[str]) -> DisplayTable:
-    aspects = list(dict.fromkeys(row["aspect"] for row in rows))
-    lower = {row["aspect"] for row in rows if not row["higher_is_better"]}
-    shown, only = rows, ""
-    if order and len(rows) > MOST:
-        neighbours = {frozenset(pair) for pair in pairwise(order)}
-        shown = [row for row in rows if {row["a"], row["b"]} in neighbours]
-        only = f"; neighbours only, {len(shown)} of {len(rows)}"
-    named = {each: f"{each} (low is better)" if each in lower else each for each in aspects}
-    about = f": {named[aspects[0]]}" if len(aspects) == 1 else ""
-    kind = family["name"].rpartition(", ")[2]
-    by = "" if rows[0]["rater"] is None else f" by {rows[0]['rater']}"
-    how = family_text(family["n_tests"], family["floor"], family["correction"])
-    title = f"Differences between systems{by}{about} ({kind}; {how}{only})"
-    columns: Columns = {"aspect": lambda row: named[row["aspect"]]} if len(aspects) > 1 else {}
-    columns |= {"a": "a", "b": "b", "a - b": _difference, "interval": format_row_interval, **P_VALUES, "items": "n"}
-    return make_table(title, shown, columns)
 
 
 def _difference(row: Row) -> str:

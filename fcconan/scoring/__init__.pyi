@@ -13,7 +13,6 @@ from .arrays import (
     Ints as Ints,
 )
 from .comparisons import (
-    disagreement as disagreement,
     read_verdicts as read_verdicts,
     verdict_table as verdict_table,
 )

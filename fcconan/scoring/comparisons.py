@@ -1,4 +1,4 @@
-"""Verdicts on pairs of replies: validation, majority votes and disagreement."""
+"""Verdicts on pairs of replies: validation, and verdicts by rater and pair."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -245,35 +245,6 @@ def _read_row(row: Row, place: str, homes: dict[str, tuple[str, str]], kinds: di
     return _ComparisonRow(
         place, item, rater, sides, verdict, verdict == "invalid" and row.get("reason") == "unresolved"
     )
-
-
-def disagreement(comparisons: Iterable[Row] | Verdicts) -> dict[str, int]:
-    """Counts the pairs of replies with two or more raters by the raters' agreement.
-
-    Args:
-        comparisons: Rows of `read_verdicts`, or its result.
-
-    Returns:
-        `n` (number of pairs), `unanimous`, `majority` (more than half of the raters, but not all, gave the same valid
-        verdict), `unresolved` (the others), and `three_way` (unresolved pairs with verdicts a, b and tie). `n` is the
-        sum of `unanimous`, `majority` and `unresolved`.
-
-    Raises:
-        InputError: See `read_verdicts`.
-    """
-    _, table = _judged_pairs(_as_verdicts(comparisons))
-    given = (table != NONE).sum(axis=0)
-    votes = np.stack([(table == code).sum(axis=0) for code in range(len(CODES))])[:, given > 1]
-    given, most = given[given > 1], votes.max(axis=0)
-    unresolved = 2 * most <= given
-    found = {
-        "n": len(given),
-        "unanimous": (most == given).sum(),
-        "majority": (~unresolved & (most < given)).sum(),
-        "unresolved": unresolved.sum(),
-        "three_way": (unresolved & (votes > 0).all(axis=0)).sum(),
-    }
-    return {name: int(count) for name, count in found.items()}
 
 
 def verdict_table(comparisons: Iterable[Row] | Verdicts) -> tuple[list[str], Floats]:

@@ -22,7 +22,6 @@ from fcconan.annotation.disagreements import conflict_rows, merge_decisions, rea
 from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.data.files import read_rows
 from fcconan.errors import InputError
-from fcconan.scoring.tournament.preferences import majority_votes
 from tests.annotation.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say
 from tests.conftest import RunCli
 
@@ -68,12 +67,6 @@ def test_verdicts_are_decided_as_scores_of_comparisons_decide_them() -> None:
     assert resolve(["a", "b", "tie"]) == (None, "no_majority")
     assert resolve(["a", "tie"]) == (None, "no_majority")
     assert resolve(["tie", "tie", "a"]) == ("tie", "majority")
-    for votes in product(("a", "b", "tie"), repeat=3):
-        rows = [
-            {"item_id": "item", "system_a": "x", "system_b": "y", "verdict": vote, "rater": f"rater-{number}"}
-            for number, vote in enumerate(votes)
-        ]
-        assert (resolve(votes)[0] or "invalid") == majority_votes(rows)[0]["verdict"]
 
 
 def test_every_unit_is_decided_discarded_or_waiting(tmp_path: Path) -> None:

@@ -149,8 +149,8 @@ def test_disagreement_of_grades_is_their_mean_distance(tmp_path: Path) -> None:
 
 def test_gold_accuracy_and_median_seconds(tmp_path: Path) -> None:
     anchors = [Unit(f"hs-{at}:cn-{at}", "anchor", f"hs-{at}", f"cn-{at}", known={"label": YES}) for at in range(1, 5)]
-    said: dict[str, list[Any]] = {"rater-1": [YES, YES, YES, NO], "rater-2": [YES, YES, NO, None]}
-    seconds: dict[str, list[Any]] = {"rater-1": [10.0, 20.0, 30.0, 100.0], "rater-2": [None] * 4}
+    said: dict[str, Any] = {"rater-1": [YES, YES, YES, NO], "rater-2": [YES, YES, NO, None]}
+    seconds: dict[str, Any] = {"rater-1": [10.0, 20.0, 30.0, 100.0], "rater-2": [None] * 4}
     rows = rater_summaries(campaign_of(tmp_path / "c", anchors, said, seconds=seconds))
     # The skipped question does not count.
     assert [tuple(row.values()) for row in rows] == [

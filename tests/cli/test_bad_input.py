@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -10,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fcconan import __version__
 from fcconan.building.builds import build, load_recipe
 from fcconan.building.hydration import hydrate
 from fcconan.data.content import recipe_names, task_names
 from fcconan.errors import InputError
-from fcconan.oldcli import COMMANDS, app
+from fcconan.oldcli import app
 from tests import small
 from tests.conftest import RunCli
 
@@ -47,9 +45,7 @@ def _content(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("frobnicate", "No such command 'frobnicate'. See `fcconan --help`."),
         ("judge rat", "No such command 'rat'. Did you mean 'rate'? See `fcconan judge --help`."),
-        ("--frob", "No such option: --frob. See `fcconan --help`."),
         ("build", "Missing argument 'recipe'. See `fcconan build --help`."),
         ("build demo", "Missing option '--out'. See `fcconan build --help`."),
         ("build demo --out", "Option '--out' requires an argument."),
@@ -412,18 +408,6 @@ def test_json_that_cannot_be_written_is_refused(run_cli: RunCli, tmp_path: Path,
     assert _content(tmp_path) == {"file": b"mine"}
 
 
-@pytest.mark.parametrize("arguments", [(), ("--help",), ("-h",)])
-def test_help_lists_the_verbs(run_process: RunCli, arguments: tuple[str, ...]) -> None:
-    result = run_process(*arguments)
-    assert (result.returncode, result.stderr) == (0, "")
-    assert result.stdout.startswith("Usage: fcconan [OPTIONS] COMMAND [ARGS]...\n")
-    sections = result.stdout.split("\n\n")[3:]
-    listed = re.findall(r"^  (\S+)  ", "\n".join(sections), flags=re.MULTILINE)
-    assert listed == [*VERBS, "annotate", "judge"]
-    assert [section.partition(":\n")[0].strip() for section in sections] == [*COMMANDS, "Campaigns and judges"]
-    assert "..." not in "".join(sections)  # no description is cut
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_help_of_a_verb_ends_with_an_example_of_it(run_cli: RunCli, verb: str) -> None:
     result = run_cli(verb, "--help")
@@ -431,11 +415,6 @@ def test_the_help_of_a_verb_ends_with_an_example_of_it(run_cli: RunCli, verb: st
     assert result.stdout.startswith(f"Usage: fcconan {verb} [OPTIONS]")
     assert VERBS[verb].startswith(f"Example: fcconan {verb}")
     assert " ".join(result.stdout.split()).endswith(VERBS[verb])
-
-
-def test_the_version_is_that_of_the_package(run_cli: RunCli) -> None:
-    result = run_cli("--version")
-    assert (result.returncode, result.stdout, result.stderr) == (0, f"fcconan {__version__}\n", "")
 
 
 def test_list_writes_for_programs_what_the_recipes_say(run_cli: RunCli, tmp_path: Path) -> None:

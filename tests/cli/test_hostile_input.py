@@ -58,7 +58,7 @@ def test_a_result_below_a_file_is_refused_before_any_work(run_cli: RunCli, comma
 
 @pytest.mark.parametrize(
     "command",
-    [*WRITING[1:], "metrics {} --metric rouge-l --out o.csv", "report {} --out o"],
+    [*WRITING[1:], "metrics {} --metric rouge-l --out o.csv"],
 )
 def test_a_link_to_itself_is_refused(run_cli: RunCli, command: str) -> None:
     Path("loop.csv").symlink_to("loop.csv")
@@ -112,18 +112,17 @@ def test_a_date_after_the_last_year_is_refused(run_cli: RunCli, command: str) ->
 
 @pytest.mark.parametrize("value", [10**400, "1_0", True])
 @pytest.mark.parametrize("column", ["value", "high"])
-@pytest.mark.parametrize("command", ["leaderboard", "correlate"])
-def test_a_number_is_written_as_one(run_cli: RunCli, command: str, column: str, value: object) -> None:
+def test_a_number_is_written_as_one(run_cli: RunCli, column: str, value: object) -> None:
     rows = [{**row, column: value} for row in ratings("anna", [1, 2, 3, 4, 5, 1])]
     Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    said = _refused(run_cli, f"{command} r.jsonl --resamples 0")
+    said = _refused(run_cli, "correlate r.jsonl --resamples 0")
     assert said.startswith(f"r.jsonl, row 1: {column} is {value!r}"), said
     assert said.endswith("expected a number, or nothing where it is missing")
 
 
 def test_a_message_shows_the_ends_of_a_long_cell(run_cli: RunCli) -> None:
     write_rows(Path("long.csv"), [{**row, "value": "x" * 100_000} for row in ratings("anna", [1, 2, 3, 4, 5, 1])])
-    said = _refused(run_cli, "leaderboard long.csv --resamples 0")
+    said = _refused(run_cli, "correlate long.csv --resamples 0")
     # 750 characters at either end, of `fcconan: ` not counted.
     whole = f"long.csv, row 1: value is '{'x' * 100_000}', expected a number, or nothing where it is missing"
     assert said == f"{whole[:750]} ... ({len(whole) - 1500} more characters) ... {whole[-750:]}"
@@ -137,10 +136,6 @@ def test_more_tokens_than_any_model_writes_are_refused(run_cli: RunCli) -> None:
 def _shell(line: str) -> "subprocess.CompletedProcess[str]":
     command = line.format(f'"{sys.executable}" -m fcconan')
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
-
-
-def test_the_program_has_one_name() -> None:
-    assert _shell("{} frobnicate").stderr == "fcconan: No such command 'frobnicate'. See `fcconan --help`.\n"
 
 
 def test_a_closed_standard_output_is_no_error() -> None:

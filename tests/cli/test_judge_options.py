@@ -551,8 +551,6 @@ def test_names_that_look_like_markup_are_printed_as_they_are() -> None:
         assert (done.status, done.stderr) == (0, "")
         assert f"{name} " in done.stdout
 
-    done = fcconan("judge", "show", "--response-cache", "journal", "--only-model", "other", "--json", "s.json")
-
 
 # What the documents say
 

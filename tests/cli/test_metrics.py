@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from fcconan.building.builds import build
@@ -208,7 +207,7 @@ def test_letters_that_rouge_leaves_out_are_noted() -> None:
     assert _scores("--metric", "rouge-1", rows=rows[2:])[1]["notes"] == []
 
 
-def test_the_demo_is_scored_correlated_and_ranked(demo: Path) -> None:
+def test_the_demo_is_scored_and_correlated(demo: Path) -> None:
     done = fcconan("metrics", demo, "--metric", "rouge-l", "--out", "scores.csv")
     assert done.status == 0, done
     assert "Written: scores.csv" in done.stdout
@@ -228,11 +227,6 @@ def test_the_demo_is_scored_correlated_and_ranked(demo: Path) -> None:
     assert done.status == 0, done
     rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["rows"]
     assert {(row["metric"], row["n"]) for row in rows} == {("rouge-l", 96)}
-    done = fcconan("leaderboard", "scores.csv", "--resamples", 0, "--json", "l.json")
-    assert done.status == 0, done
-    first = json.loads(Path("l.json").read_text(encoding="utf-8"))["rows"][0]
-    values = [float(row["value"]) for row in read_rows(Path("scores.csv")) if row["system"] == first["system"]]
-    assert (first["system"], first["value"]) == ("simulated-matched", pytest.approx(np.mean(values), abs=1e-12))
 
 
 def test_models(

@@ -27,8 +27,6 @@ NEEDED: dict[str, list[object]] = {
     "bench": ["data"],
     "generate": ["data", "--model", "m", "--out", "out"],
     "finetune": ["data", "--base-model", "m", "--out", "out"],
-    "rank": ["data"],
-    "leaderboard": ["data", "ratings"],
     "correlate": ["data", "ratings"],
     "agree": ["ratings"],
     "annotate new": ["out", "--task", "t"],
@@ -76,7 +74,7 @@ def test_a_seed_that_can_be_used_is_accepted(run_cli: RunCli, command: str, seed
 
 
 def test_the_largest_seed_can_be_used(run_cli: RunCli) -> None:
-    assert "--seed" not in _refused(run_cli, "rank", "data", "--seed", LARGEST_SEED)
+    assert "--seed" not in _refused(run_cli, "agree", "data", "--seed", LARGEST_SEED)
 
 
 ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
@@ -95,9 +93,7 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
             (f"{command} --resamples {10**30}", "'--resamples'")
             for command in (
                 "bench d",
-                "rank d",
                 "agree r",
-                "leaderboard d r",
                 "correlate d r",
                 "judge audit --ratings r",
             )

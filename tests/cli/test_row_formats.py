@@ -57,9 +57,7 @@ def _replies(number: Number) -> Rows:
 
 VERBS = {
     "correlate": (_ratings, ("--level", "pooled", "--level", "per_item", "--level", "system_means")),
-    "leaderboard": (_ratings, ()),
     "agree": (_ratings, ("--rater", "0", "--rater", "2")),
-    "rank": (_comparisons, ("--rater", "0", "--rater", "1")),
     "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1")),
     "agree votes": (_votes, ("--rater", "0", "--rater", "1")),
     "metrics": (

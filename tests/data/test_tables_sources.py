@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.data.files import detect_kind
-from fcconan.data.reply_ids import REPLY_ID_VERSION
 from fcconan.data.tables import Table, open_table
 from fcconan.errors import InputError
 
@@ -200,7 +199,6 @@ def test_the_rule_is_version_2() -> None:
     item = f"it-{digest(f'hs-{digest(HS)}')}"
     parts = [(item, "unknown", CN, ""), (item, "unknown", CN, "/2"), (item, "unknown", "They read.", "")]
     assert _ids(ROWS, system="bot") == [f"re-{digest(*each)}" for each in parts]
-    assert REPLY_ID_VERSION == 2
 
 
 def test_ratings_with_ids_of_version_1_find_their_replies() -> None:

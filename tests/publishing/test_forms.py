@@ -11,8 +11,6 @@ from fcconan.publishing.known_texts import KnownTexts
 
 TEXTS = ("Ombrey thieves.", "The Ombrey never return a book to the library.", "Evidence?", "Tessok cheat at cards.")
 KNOWN = KnownTexts((Texts(TEXTS),))
-DATA = "data:demo@8f6317564d9b+lexical.parquet@b9ea1ef4667c"
-PEOPLE = "people:simulated-annotator-1,simulated-annotator-2"
 HONEST = """
 gpt-4o-mini | Llama-3.1-8B-Instruct | meta-llama/Llama-3.1-8B-Instruct | mistralai/Mixtral-8x7B-Instruct-v0.1
 Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4 | deepseek-ai/DeepSeek-R1-Distill-Llama-8B | sentence-transformers/all-MiniLM-L6-v2

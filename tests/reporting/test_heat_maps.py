@@ -16,11 +16,9 @@ from fcconan.reporting.heat_maps import (
     difference_map,
     ground,
     heat_maps,
-    win_map,
 )
 from fcconan.reporting.page import render
-from fcconan.reporting.scores import agreement_page, correlation_page, tournament_page
-from fcconan.scoring.tournament.ranking import rank_systems
+from fcconan.reporting.scores import agreement_page, correlation_page
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 
 EVIL_NAME = '"><img src=x onerror="window.evil = 4">'
@@ -189,26 +187,6 @@ def test_agreement_is_a_map_of_raters_by_raters() -> None:
     assert 'class="heat-maps"' not in render(without)  # two raters are one figure
 
 
-VERDICTS = [
-    {"item_id": f"i{place}", "system_a": a, "system_b": b, "rater": "anna", "verdict": verdict}
-    for place, (a, b, verdict) in enumerate(
-        [("A", "B", "a"), ("A", "B", "a"), ("A", "B", "tie"), ("B", "A", "a"), (EVIL_NAME, "B", "b")]
-    )
-]
-
-
-def test_a_win_matrix_holds_shares_of_points() -> None:
-    result = rank_systems(VERDICTS, resamples=0)
-    found = win_map(result)
-    assert [name for name, _ in found.rows] == ["A", "B", EVIL_NAME]
-    first, second, third = (list(cells) for _, cells in found.rows)
-    # Two wins and half a tie of four; B won its only one against the third, whom A never met.
-    assert first[1] == HeatCell("62.5", "A against B: 2 won, 1 lost, 1 ties", "high3")
-    assert [second[0].text, second[2].text] == ["37.5", "100.0"]
-    assert (third[0].text, third[0].ground) == ("– never met", "none")
-    assert '<figure class="heat">' in render(tournament_page(result))
-
-
 def test_differences_have_both_signs_and_marks_after_correction() -> None:
     found = difference_map(example_result())
     assert found is not None and found.ends == ("−0.500", "0", "0.500")
@@ -222,11 +200,7 @@ def test_differences_have_both_signs_and_marks_after_correction() -> None:
 
 
 def test_names_are_no_markup() -> None:
-    for page in (
-        correlation_page({"rows": ROWS, "signature": EVIL_NAME}),
-        tournament_page(rank_systems(VERDICTS, resamples=0)),
-    ):
-        text = render(page)
-        assert "<img" not in text and "&lt;img src=x" in text
+    text = render(correlation_page({"rows": ROWS, "signature": EVIL_NAME}))
+    assert "<img" not in text and "&lt;img src=x" in text
     one = HeatMap(EVIL_NAME, EVIL_NAME, [EVIL_NAME], [(EVIL_NAME, [HeatCell(EVIL_NAME, EVIL_NAME)])], ("", "", ""), {})
     assert "<img" not in str(heat_maps([one]))

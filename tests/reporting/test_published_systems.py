@@ -2,15 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from fcconan.reporting.forest_plots import Dot
 from fcconan.reporting.page import render
 from fcconan.reporting.published_systems import (
     Published,
     published_correlations,
     published_retrieval,
-    published_tournament,
     with_published,
     with_published_dots,
 )
@@ -62,16 +59,6 @@ def test_a_page_shows_them_in_grey() -> None:
 
 def _page(result: dict[str, Any]) -> str:
     return render(retrieval_page(result, drill_down(result, example_details()), {}))
-
-
-@pytest.mark.parametrize("name", ["cn-ranking", "mine"])
-def test_the_ranking_paper_s_shares_are_those_of_its_dataset(name: str) -> None:
-    found = published_tournament({"signature": f"fcconan:0|metric:share|data:{name}@0123/human|seed:0"})
-    if name == "mine":
-        assert found is None
-    else:
-        assert found is not None and found.rows["zephyr_zs (published, people)"] == {"share %": "18.02"}
-        assert found.rows["zephyr_zs (published, JudgeLM-33B)"] == {"share %": "20.20"}
 
 
 def test_cseval_s_correlations_are_spearman_s_by_aspect() -> None:

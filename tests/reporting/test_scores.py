@@ -1,27 +1,11 @@
 """Results of the scoring verbs as tables."""
 
-import re
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from fcconan.reporting.correlations import correlation_tables
 from fcconan.reporting.page import write_page
-from fcconan.reporting.scores import (
-    agreement_tables,
-    correlation_page,
-    correlation_section,
-    leaderboard_section,
-    leaderboard_tables,
-    ratings_plot,
-    strengths_plot,
-    tournament_page,
-    tournament_section,
-    tournament_tables,
-)
-from fcconan.scoring.tournament.preferences import disagreement
-from fcconan.scoring.tournament.ranking import compare_raters, rank_systems
+from fcconan.reporting.scores import agreement_tables, correlation_page, correlation_section
 
 Row = dict[str, Any]
 
@@ -165,39 +149,6 @@ def test_notes_of_a_result_stand_before_ours() -> None:
     assert (section.title, section.notes[0], len(section.notes)) == ("Judges and metrics", "Mind this.", 4)
 
 
-VERDICTS = [
-    {"item_id": item, "system_a": a, "system_b": b, "rater": rater, "verdict": verdict}
-    for rater in ("anna", "ben")
-    for item, a, b, verdict in (("i1", "A", "B", "a"), ("i2", "A", "B", "tie"), ("i1", "B", "C", "a"))
-]
-
-
-def test_a_tournament_has_a_ranking_a_matrix_and_what_else_was_asked_for() -> None:
-    result = rank_systems(VERDICTS, resamples=0)
-    result["disagreement"] = disagreement(VERDICTS)
-    result["between_raters"] = compare_raters(VERDICTS, resamples=0)
-    ranking, differences, matrix, agreed, between = tournament_tables(result)
-    assert [[row[0], row[1], row[2], *row[4:]] for row in ranking.rows] == [
-        ["A", "3", "50.00", "2", "0", "2"],
-        ["B", "3", "50.00", "2", "2", "2"],
-        ["C", "0", "0.00", "0", "2", "0"],
-    ]
-    # A beat B on i1 and tied on i2: (1 + 0) / 2. C was compared on i1 only.
-    assert [row[:4] + row[-1:] for row in differences.rows] == [
-        ["A", "B", "0.500", "–", "2"],
-        ["A", "C", "– (too_few_items)", "–", "1"],
-        ["B", "C", "– (too_few_items)", "–", "1"],
-    ]
-    assert differences.title == (
-        "Differences between systems: win_rate (primary; p corrected by max-t for 1 test, smallest possible 0.5)"
-    )
-    assert matrix.rows[0] == ["A", "–", "2 + 2", "0 + 0"]
-    assert agreed.rows == [["3", "3", "0", "0", "0"]]
-    assert between.rows[0] == ["anna and ben", "share", "spearman", "1.000", "3"]
-    section = tournament_section(result)
-    assert section.notes == result["notes"] and strengths_plot(result) is not None
-
-
 def test_agreement_has_a_line_for_everybody_and_every_pair() -> None:
     row: dict[str, Any] = {"aspect": None, "coefficient": "raw", "value": 0.5, "low": 0.4, "high": 0.6, "n": 4}
     row |= {"n_items": 2, "n_missing": 1}
@@ -220,66 +171,7 @@ def test_agreement_has_a_line_for_everybody_and_every_pair() -> None:
     ]
 
 
-def _standing(rater: str, kind: str, aspect: str, system: str, value: float | None, **more: Any) -> Row:
-    ends = {"low": None, "high": None, "n": 3, "n_missing": 1, "higher_is_better": True, "scale": (1, 5)}
-    return {"rater": rater, "rater_kind": kind, "aspect": aspect, "system": system, "value": value, **ends, **more}
-
-
-def test_a_leaderboard_has_a_table_for_each_judge_and_one_for_all_metrics() -> None:
-    rows = [
-        _standing("people", "human", "relevance", "B", 4.0, low=3.5, high=4.5),
-        _standing("people", "human", "relevance", "A", None),
-        _standing("people", "human", "rudeness", "A", 1.0, higher_is_better=False),
-        _standing("people", "human", "rudeness", "B", 2.0, higher_is_better=False),
-        _standing("baseline", "metric", "relevance", "A", 2.0),
-        _standing("bleu-4", "metric", "score", "A", 0.125),
-        _standing("bertscore", "metric", "recall", "A", 0.5),
-    ]
-    people, baseline, metrics = leaderboard_tables({"rows": rows})
-    assert people.title == "Mean ratings by people"
-    assert people.columns == ["system", "relevance", "rudeness (low is better)", "replies", "missing"]
-    assert people.rows == [["B", "4.00 [3.50, 4.50]", "2.00", "3", "1"], ["A", "–", "1.00", "3", "1"]]
-    assert (baseline.title, baseline.rows) == ("Mean ratings by baseline", [["A", "2.00", "3", "1"]])
-    assert metrics.columns == ["system", "bleu-4", "bertscore: recall", "replies", "missing"]
-    assert metrics.rows == [["A", "0.125", "0.500", "3", "1"]]
-    section = leaderboard_section({"rows": rows, "notes": ["Mind this."]})
-    assert (len(section.tables), section.notes[0]) == (3, "Mind this.")
-    # A judge on another scale is not read against people: the scales stand in the headings.
-    rows[4]["scale"] = (0, 10)
-    people, baseline, _ = leaderboard_tables({"rows": rows})
-    assert people.columns[1:3] == ["relevance (1 to 5)", "rudeness (low is better)"]
-    assert baseline.columns[1] == "relevance (0 to 10)"
-    rows[2] |= {"scale": (1, 3)}
-    rows[4] |= {"aspect": "rudeness", "higher_is_better": False, "scale": None}
-    people, baseline, _ = leaderboard_tables({"rows": rows})
-    assert baseline.columns[1] == "rudeness (no scale; low is better)"
-    rows[2] |= {"n": 2, "n_missing": 2}
-    counted = leaderboard_tables({"rows": rows})[0]
-    assert [row[3:] for row in counted.rows] == [["3", "1"], ["3 / 2", "1 / 2"]]
-
-
-@pytest.mark.parametrize(
-    ("scale", "ticks"), [([1, 5], ["1", "2", "3", "4", "5"]), (None, ["0", "1", "2", "3", "4", "5"])]
-)
-def test_the_axis_of_ratings_begins_at_the_lowest_grade(scale: list[int] | None, ticks: list[str]) -> None:
-    rows = [_standing("people", "human", "tone", name, value, scale=scale) for name, value in (("A", 4.5), ("B", 2.0))]
-    found = str(ratings_plot(rows))
-    assert re.findall(r'class="dot-tick"[^>]*>([^<]*)<', found) == ticks
-
-
-def test_pages_are_written(tmp_path: Path) -> None:
-    result = rank_systems(VERDICTS, resamples=0)
-    write_page(tmp_path / "t.html", tournament_page(result))
-    page = (tmp_path / "t.html").read_text(encoding="utf-8")
-    assert "3 systems, 6 verdicts on 2 items." in page
-    write_page(tmp_path / "one.html", tournament_page(rank_systems(VERDICTS[:1], resamples=0)))
-    assert "2 systems, 1 verdict on 1 item." in (tmp_path / "one.html").read_text(encoding="utf-8")
+def test_a_page_is_written(tmp_path: Path) -> None:
     result = {"rows": [_correlation("x", "pearson", 0.5)], "signature": "s|1"}
     write_page(tmp_path / "c.html", correlation_page(result))
     assert "<code>s|1</code>" in (tmp_path / "c.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("reason", ["disconnected", None])
-def test_a_tournament_without_strengths_has_no_plot_of_them(reason: str | None) -> None:
-    rows = VERDICTS if reason is None else [VERDICTS[0], {**VERDICTS[0], "system_a": "C", "system_b": "D"}]
-    assert (strengths_plot(rank_systems(rows, resamples=0)) is not None) == (reason is None)

@@ -14,8 +14,7 @@ from fcconan.scoring.correlation.levels import LEVELS
 from fcconan.scoring.correlation.metric_tests import UNITS
 from fcconan.scoring.text.evaluation import _FAMILIES, REFERENCE_METRICS, TEXT_METRICS
 from fcconan.scoring.text.tokenizers import _TOKENISERS, Tokens
-from fcconan.scoring.tournament.ranking import SCORES
-from fcconan.services import AgreeOptions, CorrelateOptions, MetricsOptions, RankOptions
+from fcconan.services import AgreeOptions, CorrelateOptions, MetricsOptions
 
 
 def words(kind: Any) -> set[str]:
@@ -35,7 +34,6 @@ def option(options: Any, name: str) -> set[str]:
         (option(CorrelateOptions, "level"), LEVELS),
         (option(CorrelateOptions, "tests"), UNITS),
         (option(MetricsOptions, "multi_reference"), REFERENCE_COMBINATIONS),
-        (option(RankOptions, "between_raters"), SCORES),
         (words(Tokens), _TOKENISERS),
         (words(Verdict), _VERDICTS),
     ],

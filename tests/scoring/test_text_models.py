@@ -24,7 +24,6 @@ REFERENCES = [*TEXTS[1:], TEXTS[0]]
 WITH_UNKNOWN = [*TEXTS, "The § Ombrey § sing."]  # tokens that the tokenizer does not know count as well
 AND_REFERENCES = [*REFERENCES, "§ shops"]
 QUESTION = "question: is this about books? text: {text} message: {message}"
-Make = Callable[..., Metric]
 
 
 @pytest.fixture(scope="module")

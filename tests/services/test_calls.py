@@ -13,29 +13,32 @@ import fcconan
 from fcconan import services
 from fcconan.errors import InputError
 
-WON = [{"item_id": "hs1", "system_a": "A", "system_b": "B", "verdict": "a"}]
+VOTES = [{"pair_id": pair, "rater": rater, "label": "appropriate"} for pair in ("hs1:cn1", "hs1:cn2") for rater in "ab"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resamples": 0}, "rank: options is a dict, expected RankOptions: give RankOptions(resamples=0)"),
-        (fcconan.AgreeOptions(), "rank: options is a AgreeOptions, expected RankOptions: give RankOptions(...)"),
-        (fcconan.RankOptions, "rank: options is the class RankOptions, expected RankOptions: give RankOptions(...)"),
-        (None, "rank: options is a NoneType, expected RankOptions: give RankOptions(...)"),
+        ({"resamples": 0}, "agree: options is a dict, expected AgreeOptions: give AgreeOptions(resamples=0)"),
+        (fcconan.MetricsOptions(), "agree: options is a MetricsOptions, expected AgreeOptions: give AgreeOptions(...)"),
+        (
+            fcconan.MetricsOptions,
+            "agree: options is the class MetricsOptions, expected AgreeOptions: give AgreeOptions(...)",
+        ),
+        (None, "agree: options is a NoneType, expected AgreeOptions: give AgreeOptions(...)"),
     ],
 )
 def test_options_of_another_kind_are_refused(options: Any, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        fcconan.rank(WON, options)
+        fcconan.agree(VOTES, options)
     assert str(refused.value) == message
 
 
 def test_missing_and_unknown_arguments_are_named_with_the_function() -> None:
     with pytest.raises(TypeError, match=r"^rate: missing a required argument: 'options'$"):
-        fcconan.rate(WON)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^rank: got an unexpected keyword argument 'resamples'$"):
-        fcconan.rank(WON, resamples=0)  # type: ignore[call-arg]
+        fcconan.rate(VOTES)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^agree: got an unexpected keyword argument 'resamples'$"):
+        fcconan.agree(VOTES, resamples=0)  # type: ignore[call-arg]
 
 
 def test_messages_name_options_as_python_does() -> None:
@@ -72,25 +75,24 @@ def test_objects_that_name_no_file_are_refused() -> None:
 
 
 def test_help_is_short() -> None:
-    assert str(inspect.signature(fcconan.rank)).endswith(
+    assert str(inspect.signature(fcconan.agree)).endswith(
+        "options: fcconan.services.agreement.AgreeOptions = AgreeOptions(), *, "
         "options: fcconan.services.rankings.RankOptions = RankOptions()) -> fcconan.services.rankings.RankResult"
+        "fcconan.services.agreement.AgreeResult"
     )
-    assert repr(fcconan.RankOptions(majority=True, seed=0)) == "RankOptions(majority=True)"
-    documented = inspect.getdoc(fcconan.RankOptions) or ""
-    assert "\n\nOptions:\n    baseline: " in documented
-    assert "\n    rater: Raters whose verdicts count; default: all.\n" in documented
+    assert repr(fcconan.AgreeOptions(resamples=0, seed=0)) == "AgreeOptions(resamples=0)"
 
 
 def test_a_name_of_the_package_is_one_object() -> None:
-    assert fcconan.rank is fcconan.rank
-    assert inspect.unwrap(fcconan.rank) is services.rank
+    assert fcconan.agree is fcconan.agree
+    assert inspect.unwrap(fcconan.agree) is services.agree
     assert fcconan.list_datasets is services.list_datasets  # takes no options
 
 
 def test_calls_and_results_can_be_sent_to_other_processes() -> None:
-    assert pickle.loads(pickle.dumps(fcconan.rank)) is fcconan.rank
-    ranked = fcconan.rank(WON, fcconan.RankOptions(resamples=0))
-    assert pickle.loads(pickle.dumps(ranked)).to_dict() == ranked.to_dict()
+    assert pickle.loads(pickle.dumps(fcconan.agree)) is fcconan.agree
+    found = fcconan.agree(VOTES, fcconan.AgreeOptions(resamples=0))
+    assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
 
 
 def test_lists_of_a_data_frame_are_lists() -> None:

@@ -13,9 +13,7 @@ from fcconan import (
     AgreeOptions,
     CorrelateOptions,
     InputError,
-    LeaderboardOptions,
     MetricsOptions,
-    RankOptions,
     ScoreTable,
 )
 from fcconan.data import open_table
@@ -49,8 +47,6 @@ def _without_data(result: Any) -> Any:
 @pytest.mark.parametrize(
     ("service", "kind", "rows", "options"),
     [
-        (fcconan.rank, "comparisons", COMPARED, RankOptions(**FEW)),
-        (fcconan.leaderboard, "ratings", RATED, LeaderboardOptions(**FEW)),
         (fcconan.agree, "ratings", RATED, AgreeOptions(**FEW)),
         (fcconan.agree, "comparisons", COMPARED + verdicts("ben", [("i1", "A", "B", "a")]), AgreeOptions(**FEW)),
         (fcconan.correlate, "ratings", RATED, CorrelateOptions(**FEW)),
@@ -64,8 +60,7 @@ def test_all_kinds_of_sources_give_one_result(
     assert written.to_dict() == service(str(file), options).to_dict() == service([file], options).to_dict()
     for source in _sources(kind, rows):
         assert _without_data(service(source, options)) == _without_data(written)
-    name = {fcconan.leaderboard: "leaderboard", fcconan.rank: "rank", fcconan.agree: "agree"}.get(service, "correlate")
-    done = run(name, file, "--resamples", 20, "--json", "result.json")
+    done = run("agree" if service is fcconan.agree else "correlate", file, "--resamples", 20, "--json", "result.json")
     assert (done.status, done.stderr) == (0, "")
     assert json.loads(Path("result.json").read_text(encoding="utf-8")) == json.loads(written.to_json())
     assert done.stdout.rstrip().split("\n")[-len(written.signature_lines()) :] == written.signature_lines()
@@ -99,20 +94,20 @@ def test_replies_may_be_in_memory() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rename": {"grade": "x"}}, "RankOptions: rename: rows have no column 'grade': "),
-        ({"wide_column": {":tone": "x"}}, "RankOptions: wide_column: name a rater for each column, and"),
-        ({"wide_column": {"a": "x", "a:score": "y"}}, "RankOptions: wide_column: name a rater for each column, and"),
+        ({"rename": {"grade": "x"}}, "AgreeOptions: rename: rows have no column 'grade': "),
+        ({"wide_column": {":tone": "x"}}, "AgreeOptions: wide_column: name a rater for each column, and"),
+        ({"wide_column": {"a": "x", "a:score": "y"}}, "AgreeOptions: wide_column: name a rater for each column, and"),
     ],
 )
 def test_selections_of_rows_are_checked(values: Any, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        RankOptions(**values)
+        AgreeOptions(**values)
     assert str(refused.value).startswith(message)
 
 
 def test_a_list_without_sources_is_refused() -> None:
     with pytest.raises(InputError, match="found no source of rows"):
-        fcconan.rank([])
+        fcconan.agree([])
 
 
 def test_metrics_of_rows_in_memory_are_ratings() -> None:

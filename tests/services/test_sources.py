@@ -10,10 +10,7 @@ import fcconan
 from fcconan import (
     AgreeOptions,
     CompareOptions,
-    GenerateOptions,
-    LeaderboardOptions,
-    MetricsOptions,
-    RankOptions,
+    CorrelateOptions,
     RateOptions,
 )
 from fcconan.data import open_table
@@ -59,33 +56,14 @@ def test_results_are_sources(out: str | None, tmp_path: Path) -> None:
     file = None if out is None else tmp_path / out
     relevance = RateOptions(model=("falling",), task="cseval", aspect=("relevance",))
     rated = fcconan.rate(REPLIES, relevance, client=Falling(), out=file)
-    options = LeaderboardOptions(resamples=0)
-    found = fcconan.leaderboard(rated, options)
-    assert found.to_dict() == fcconan.leaderboard(rated.ratings() if file is None else file, options).to_dict()
-    assert found.to_frame()["system"].tolist() == ["A", "B"]
+    options = CorrelateOptions(resamples=0)
+    people = [{**row, "rater": "people", "rater_kind": "human"} for row in rated.ratings()]
+    found = fcconan.correlate([people, rated], options)
+    assert found.to_dict()["rows"] == fcconan.correlate([people, file or rated.ratings()], options).to_dict()["rows"]
     file = None if out is None else tmp_path / "compared.csv"
     compared = fcconan.compare(REPLIES, CompareOptions(model="first", orders="ab"), client=First(), out=file)
-    assert fcconan.rank([compared], RankOptions(resamples=0)).to_frame()["name"].tolist() == ["A", "B"]
-
-
-def test_generated_replies_and_metrics_are_sources(tmp_path: Path) -> None:
-    written = fcconan.generate(
-        [{"hate_speech": MESSAGE, "references": ["One.", "Two."]}],
-        tmp_path / "gold.jsonl",
-        GenerateOptions(strategy="reference"),
-    )
-    scored = fcconan.metrics(written, MetricsOptions(metric=("length-words",)))
-    assert fcconan.leaderboard(scored, LeaderboardOptions(resamples=0)).to_frame()["value"].tolist() == [1.0]
-
-
-def test_a_result_without_rows_is_refused() -> None:
-    ranked = fcconan.rank(
-        [{"item_id": "1", "system_a": "A", "system_b": "B", "verdict": "a"}], RankOptions(resamples=0)
-    )
-    with pytest.raises(
-        InputError, match=r"^RankResult holds no rows to read: give a file, a name, a data frame or rows$"
-    ):
-        fcconan.rank(ranked)
+    other = [{**row, "rater": "other"} for row in compared.comparisons()]
+    assert fcconan.agree([compared, other], AgreeOptions(resamples=0)).to_dict()["rows"][0]["value"] == 1.0
 
 
 def test_rows_of_an_iterator_are_all_read() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from fcconan import Bootstrap, Rows, rank
 from fcconan.oldcli import app
 from tests.upstream import oracle
 
@@ -22,33 +23,11 @@ def result(out: Path, *arguments: str) -> Any:
     return json.loads(out.read_text(encoding="utf-8"))
 
 
-def test_the_shares_of_judgelm_over_conan(release: Release, tmp_path: Path) -> None:
-    chosen = ["--split", "tournament", "--rater", "judgelm-33b", "--filter", "corpus=conan", "--resamples", "0"]
-    found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
-    assert {row["name"]: round(row["share"], 2) for row in found["systems"]} == oracle.JUDGELM_33B_SHARES
-    assert (found["n_verdicts"], found["n_items"], found["invalid"], found["missing_pairs"]) == (36 * 1277, 1277, 0, [])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("judge", "missing"), [("judgelm-33b", 4), ("judgelm-13b", 5), ("judgelm-7b", 5)])
-def test_missing_pairs_make_the_shares_over_conan_mt_unfair(
-    judge: str, missing: int, release: Release, tmp_path: Path
-) -> None:
-    chosen = ["--split", "tournament", "--rater", judge, "--filter", "corpus=mt-conan", "--resamples", "0"]
-    found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
-    assert len(found["missing_pairs"]) == missing
-    (note,) = [note for note in found["notes"] if "never met" in note]
-    assert note.startswith(f"{missing} of 36 pairs of systems never met (")
-    assert note.endswith("shares are unfair; compare strengths.")
-    assert None not in [row["bradley_terry"] for row in found["systems"]]
-
-
-@pytest.mark.long
-def test_missing_pairs_are_told_by_rater_where_all_are_ranked_together(release: Release, tmp_path: Path) -> None:
-    chosen = ["--split", "tournament", "--filter", "corpus=mt-conan", "--resamples", "0"]
-    found = result(tmp_path / "o.json", "rank", str(release("cn-ranking")), *chosen)
-    missing = {rater: len(pairs) for rater, pairs in found["missing_by_rater"].items()}
-    assert missing == {"judgelm-7b": 5, "judgelm-13b": 5, "judgelm-33b": 4}
+def test_the_shares_of_judgelm_over_conan(release: Release) -> None:
+    rows = Rows(split="tournament", filter={"corpus": ("conan",)})
+    found = rank(release("cn-ranking"), rater=("judgelm-33b",), rows=rows, bootstrap=Bootstrap(resamples=0)).to_frame()
+    shares = found[found["aspect"] == "share"].set_index("system")["value"]
+    assert shares.round(2).to_dict() == oracle.JUDGELM_33B_SHARES
 
 
 def spearman_and_kendall(found: Any) -> dict[tuple[str, str], tuple[float, int]]:

@@ -6,13 +6,7 @@ import pytest
 
 from fcconan.data.tables import PlacedRow
 from fcconan.errors import InputError
-from fcconan.scoring.tournament.preferences import (
-    disagreement,
-    majority_votes,
-    pair_items,
-    read_verdicts,
-    verdict_table,
-)
+from fcconan.scoring.comparisons import pair_items, read_verdicts, verdict_table
 
 Row = dict[str, Any]
 
@@ -218,44 +212,6 @@ PANEL = [
 ]
 
 
-def test_majority_votes() -> None:
-    votes = majority_votes(PANEL)
-    assert [(vote["item_id"], vote["verdict"], vote["reason"], vote["n_raters"]) for vote in votes] == [
-        ("i1", "a", None, 3),
-        ("i2", "tie", None, 3),
-        ("i3", "invalid", "unresolved", 3),
-        ("i4", "invalid", "unresolved", 2),
-        ("i5", "a", None, 3),
-        ("i6", "b", None, 1),
-        ("i7", "invalid", "no_verdicts", 2),
-    ]
-    again = read_verdicts(votes)
-    assert (again.raters, len(again.outcome)) == (("majority",), 7)
-
-
-def test_majority_votes_keep_sides_and_replies() -> None:
-    rows = [
-        row("owl", "ant", "a", rater="r1", reply_a="p", reply_b="q"),
-        row("ant", "owl", "b", rater="r2", reply_a="q", reply_b="p"),
-    ]
-    (vote,) = majority_votes(rows, rater="both")
-    assert vote == {
-        "item_id": "i1",
-        "system_a": "owl",
-        "system_b": "ant",
-        "reply_a": "p",
-        "reply_b": "q",
-        "rater": "both",
-        "verdict": "a",
-        "reason": None,
-        "n_raters": 2,
-    }
-
-
-def test_disagreement_is_counted() -> None:
-    assert disagreement(PANEL) == {"n": 6, "unanimous": 1, "majority": 2, "unresolved": 3, "three_way": 1}
-
-
 def test_verdict_table_turns_verdicts_to_the_first_rows_sides() -> None:
     raters, table = verdict_table(PANEL)
     assert raters == ["r1", "r2", "r3"]
@@ -281,9 +237,6 @@ MIXED = [
 
 def test_raters_whose_rows_name_no_replies_judge_the_pair_that_others_name() -> None:
     assert read_verdicts(MIXED).replies == (("p", "q"), ("p", "q"), ("q", "p"))
-    (vote,) = majority_votes(MIXED)
-    assert (vote["verdict"], vote["n_raters"], vote["reply_a"], vote["reply_b"]) == ("b", 3, "p", "q")
-    assert disagreement(MIXED) == {"n": 1, "unanimous": 0, "majority": 1, "unresolved": 0, "three_way": 0}
     assert verdict_table(MIXED)[1].tolist() == [[0.0], [1.0], [1.0]]
 
 
@@ -306,7 +259,7 @@ def test_replies_of_other_pairs_and_items_say_nothing() -> None:
 def test_a_row_without_replies_is_refused_where_others_name_several() -> None:
     rows = [*MIXED, row("ant", "elk", "a", "i1", "r4", reply_a="o", reply_b="q")]
     with pytest.raises(InputError) as caught:
-        majority_votes(rows)
+        read_verdicts(rows)
     assert str(caught.value) == (
         "comparison 1: the reply of ant to the item i1 has no id, but other rows have 2 ids (p, o), expected at most "
         "one; write reply_a and reply_b in every row"
