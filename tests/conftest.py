@@ -151,7 +151,6 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
     """
     from fcconan.cli import main
 
-    main = cli.main if arguments and arguments[0] in cli.COMMANDS else oldcli.main
     command = ["fcconan", *map(str, arguments)]
     out = _Terminal if "COLUMNS" in environment else io.TextIOWrapper
     streams = [stream(io.BytesIO(), encoding="utf-8") for stream in (out, io.TextIOWrapper)]

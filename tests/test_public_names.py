@@ -228,7 +228,6 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
     from fcconan.scoring import agreement
-    from fcconan.scoring.bradley_terry import strengths
     from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
     from fcconan.scoring.correlation.ndcg import ndcg_by_chance
     from fcconan.scoring.text.corpus import RepetitionRate

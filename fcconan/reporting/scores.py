@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 WIDEST = 4  # coefficients of agreement in a table, for which a terminal has room
 
 
-        columns: Columns = {"pairs of replies": "n", "unanimous": "unanimous", "majority": "majority"}
 def agreement_tables(rows: Rows, *, pairs: bool = True) -> list[DisplayTable]:
     """Returns agreement, a table for every set of coefficients: a line for an aspect and its raters, if it has several.
 
