@@ -82,7 +82,7 @@ def bench(found: Json, place: Workplace, _: Sequence[str]) -> Iterator[Row]:
     for row in _bench(found):
         touched = [SYSTEMS[name] for name in map(row.keys.get, ("system", "a", "b")) if name in SYSTEMS]
         tolerance = ROUNDED if row.kind == EXACT else row.tolerance
-        changed = {"row": touched[0], "kind": REPLACED} if touched and row.kind != REPLACED else {}
+        changed: Any = {"row": touched[0], "kind": REPLACED} if touched and row.kind != REPLACED else {}
         yield row._replace(tolerance=tolerance, **changed)
 
 
@@ -175,8 +175,9 @@ def rank(found: Json, *_: Any) -> Iterator[Row]:
     else:
         of, name, keys = {"systems": tables["systems"]}, {"value": "mean"}, ("rater", "aspect", "system")
         yield from from_tables(of, keys=keys, row="S17", values=("value", "n", "n_missing"), rename=name)
-    of, keys = {"tests": ordered(tables["differences"])}, ("a", "b", "rater", "aspect")
-    yield from from_tables(of, keys=keys, row="S18", values=("difference",), ends_of="difference")
+    pairs = {"tests": ordered(tables["differences"])}
+    of_pair = ("a", "b", "aspect", *(() if "matrix" in tables else ("rater",)))
+    yield from from_tables(pairs, keys=of_pair, row="S18", values=("difference",), ends_of="difference")
     columns = ("value", "low", "high", "people", "people_low", "people_high", "weight", "n", "n_all")
     name = {column: f"ppi {column}" for column in columns} | {"weight": "ppi power"}
     of = {"ppi": ordered(tables.get("predicted", []))}
@@ -192,10 +193,9 @@ def _verdicts(tables: Json) -> Iterator[Row]:
             tolerance = 1e-6 if quantity == "strength" else None  # where the fit stops
             yield Row(quantity, {"system": system}, each["value"], "S13", EXACT, tolerance)
             yield from interval(quantity, {"system": system}, (each["low"], each["high"]), "S13")
-    for system, each in by_aspect["strength"].items():
+    for system in by_aspect["strength"]:
         points = by_aspect["wins"][system]["value"] + by_aspect["ties"][system]["value"] / 2
         yield Row("points", {"system": system}, points, "S13")
-        yield Row("invalid", {"system": system}, each["n_missing"], "S13")
     for each in tables["matrix"]:
         yield Row("wins of a over b", {"a": each["a"], "b": each["b"]}, each["wins_a"], "S13")
         yield Row("wins of a over b", {"a": each["b"], "b": each["a"]}, each["wins_b"], "S13")

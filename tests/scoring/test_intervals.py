@@ -12,7 +12,6 @@ from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.families import sign_flip_tests
 from fcconan.scoring.significance.intervals import (
     bootstrap_means,
-    holm,
     kendall_tau,
     kendall_tau_interval,
     means,
@@ -256,32 +255,6 @@ def test_another_seed_is_another_simulation() -> None:
 
 
 # Holm's correction
-
-
-def test_holm_by_hand() -> None:
-    # Sorted: .005 * 4 = .02; .01 * 3 = .03; .03 * 2 = .06; .04 * 1 = .04, raised to .06.
-    np.testing.assert_allclose(holm(_table([[0.01, 0.04, 0.03, 0.005]])[0]), [0.03, 0.06, 0.06, 0.02], atol=1e-15)
-
-
-def test_holm_does_not_count_missing_p_values_and_stops_at_one() -> None:
-    # Two p values: .4 * 2 = .8, and .9 * 1 = .9; of three, .4 * 3 is cut to 1.
-    np.testing.assert_allclose(holm(np.array([0.9, nan, 0.4])), [0.9, nan, 0.8], atol=1e-15)
-    np.testing.assert_allclose(holm(np.array([0.9, 0.4, 0.5])), [1, 1, 1], atol=1e-15)
-    assert holm(np.zeros(0)).shape == (0,)
-    assert np.isnan(holm(np.array([nan, nan]))).all()
-
-
-@given(st.lists(st.floats(0.0001, 1), min_size=1, max_size=12))
-def test_holm_rejects_what_the_step_down_procedure_rejects(values: list[float]) -> None:
-    # Holm (1979): going up from the smallest p, reject while p_(i) <= level / (m - i + 1); then stop.
-    corrected = holm(np.array(values))
-    for level in (0.01, 0.05, 0.3):
-        rejected = set()
-        for step, index in enumerate(sorted(range(len(values)), key=lambda i: values[i])):
-            if values[index] * (len(values) - step) > level:
-                break
-            rejected.add(index)
-        assert rejected == set(np.flatnonzero(corrected <= level).tolist())
 
 
 # Agreement of orders
