@@ -16,7 +16,7 @@ def _show(result: "services.MetricsResult", verbose: bool) -> None:
 
 COMMAND = Command(
     name="metrics",
-    help="Score replies by text metrics, as ratings that correlate and leaderboard read.",
+    help="Score replies by text metrics, as ratings that correlate and rank read.",
     example="fcconan metrics demo-dataset --metric rouge-l --metric bleu-4 --out scores.csv",
     show=_show,
     detailed=True,

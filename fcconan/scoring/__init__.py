@@ -1,4 +1,4 @@
-"""Scores: retrieval metrics, agreement, correlation, significance, tournaments, leaderboards and text metrics."""
+"""Scores: retrieval metrics, agreement, correlation, significance, rankings and text metrics."""
 
 import lazy_loader
 

@@ -251,7 +251,7 @@ def _notes(judges: Iterable[Any]) -> list[str]:
             if judge.in_sample:
                 found.append(
                     f"{judge.name}: replies with a message or text of its training (provenance: in_sample): "
-                    f"{judge.in_sample}; `correlate` and `leaderboard --predicted-by` refuse these ratings."
+                    f"{judge.in_sample}; `correlate` and `rank --predicted-by` refuse these ratings."
                 )
             if judge.unlike:
                 found.append(

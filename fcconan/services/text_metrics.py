@@ -26,7 +26,7 @@ TEXTS = ("text", "counter_narrative")
 BATCH_SIZE, LARGEST_BATCH = 32, 65_536
 MODELS = "Models of metrics"
 _PORTION = (
-    "Values of systems need all shards: `fcconan leaderboard FILE...` computes means from the files of all shards, and "
+    "Values of systems need all shards: `fcconan rank FILE...` computes means from the files of all shards, and "
     "a run without --shard the values that pool all texts (BLEU, distinct-n, repetition-rate)."
 )
 
@@ -99,7 +99,7 @@ class MetricsResult(Result):
 
     @property
     def ratings(self) -> list[dict[str, Any]]:
-        """Returns a rating of each reply by each metric, as rows that `correlate` and `leaderboard` read."""
+        """Returns a rating of each reply by each metric, as rows that `correlate` and `rank` read."""
         return [row for system in self.scored for row in self.ratings_of(system)]
 
     def source_rows(self) -> Any:
@@ -142,7 +142,7 @@ def metrics(
     ] = None,
     executor: Any = None,
 ) -> MetricsResult:
-    """Scores replies by text metrics, as ratings that `correlate` and `leaderboard` read.
+    """Scores replies by text metrics, as ratings that `correlate` and `rank` read.
 
     Args:
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.

@@ -1,6 +1,7 @@
 """The demo calls of the record give the recorded values, and the comparison finds what it is for."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -88,7 +89,8 @@ def test_the_general_reader_reads_numbers_ends_and_renamed_columns() -> None:
 
 def test_a_changed_cell_changes_its_column_and_a_new_column_nothing(tmp_path: Path) -> None:
     found: list[Table] = []
-    for number, columns in enumerate(({"label": ["yes", "yes"]}, {"label": ["yes", "no"], "tone": ["calm", None]})):
+    made: Any = ({"label": ["yes", "yes"]}, {"label": ["yes", "no"], "tone": ["calm", None]})
+    for number, columns in enumerate(made):
         (tmp_path / f"{number}" / "pairs").mkdir(parents=True)
         table = pa.table({"pair_id": ["a", "b"], **columns})
         pq.write_table(table, tmp_path / f"{number}" / "pairs" / "test-00000-of-00001.parquet")

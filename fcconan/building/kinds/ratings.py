@@ -49,7 +49,7 @@ FEWEST_EQUAL = 30  # replies; fewer may be equal by chance
 def unified_score(relevance: float, coherence: float, aggressiveness: float, suitableness: float) -> float:
     """Returns the unified score of CSEval, 1 to 5 (equation 2).
 
-    `fcconan.scoring.leaderboards.unified` is the same for any scales, but differs in the last digits, which change the
+    `fcconan.scoring.system_means` is the same for any scales, but differs in the last digits, which change the
     fingerprint of the dataset.
 
     Args:
