@@ -35,7 +35,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("ratings.csv --predicted-by xyz", ["unknown rater 'xyz'"]),
     ("ratings.csv --filter.people Ombrey", ["found no row with people Ombrey: choose among Tessok, Velmari"]),
     ("ratings.csv --filter.nation x", ["has no column nation"]),
-    ("ratings.csv --split test", ["ratings.csv is a file and has no splits"]),
+    ("ratings.csv --split test", ["ratings.csv: files have no splits"]),
     ("ratings.csv --confidnce .9", ["--confidnce", "--confidence"]),
     ("rnak ratings.csv", ["rnak", "rank"]),
     ("ratings.csv --seed 1 --seed 2", ["--seed", "multiple times"]),

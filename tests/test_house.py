@@ -20,7 +20,7 @@ LIMITS = {
     "dataclasses and named tuples": 230,
     "calls of asdict": 28,
     "hidden options": 136,
-    "raises of InputError": 739,
+    "raises of InputError": 745,
     "private functions with one caller and at most 8 lines": 235,
     "modules below 40 lines": 36,
     "modules above 450 lines": 0,
@@ -30,10 +30,10 @@ LIMITS = {
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
 BUDGET = {
-    ".": 208,
+    ".": 228,
     "annotation": 3856,
     "building": 2635,
-    "data": 2270,
+    "data": 2283,
     "generation": 1570,
     "judging": 3605,
     "models": 1937,
@@ -44,7 +44,7 @@ BUDGET = {
     "reporting": 1474,
     "reproduction": 811,
     "retrieval": 2883,
-    "scoring": 4560,
+    "scoring": 4593,
     "services": 4202,
 }
 TOTAL = sum(BUDGET.values())

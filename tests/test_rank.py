@@ -122,7 +122,7 @@ def test_verdicts_by_hand() -> None:
     found = rank(rows, bootstrap=NONE)
     assert counts(found, "ant") == {"strength": pytest.approx(0), "share": 50, "wins": 1, "losses": 1, "ties": 1}
     assert cells(found, "n", "n_missing", aspect="share") == [[3, 1], [3, 1]]
-    assert cells(found, "a", "b", "points_a", "points_b", table="matrix") == [["ant", "bee", 1.5, 1.5]]
+    assert cells(found, "a", "b", "wins_a", "wins_b", "ties", table="matrix") == [["ant", "bee", 1, 1, 1]]
     assert found.notes == ["1 of 4 verdicts are invalid or unresolved and count for no system."]
     with pytest.raises(InputError, match="anna gave different verdicts on ant and bee, item i4: remove one"):
         rank([*rows, verdict("i4", "ant", "bee", "a")])

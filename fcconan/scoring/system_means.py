@@ -30,6 +30,14 @@ def rank_ratings(
 ) -> tuple[dict[str, "DataFrame"], list[str]]:
     """Returns the tables and notes of `fcconan.rank` for ratings.
 
+    Args:
+        ratings: The rows.
+        raters: The raters that count; empty for people and all others.
+        aspects: The aspects; empty for those that people rated on a scale.
+        baseline: Systems that all others are tested against; empty for all pairs.
+        judge: Rater whose ratings predict those of people.
+        bootstrap: Resamples.
+
     Raises:
         InputError: A row is invalid, or a rater, aspect or baseline is unknown.
     """

@@ -31,6 +31,13 @@ def rank_verdicts(
 ) -> tuple[dict[str, "DataFrame"], list[str]]:
     """Returns the tables and notes of `fcconan.rank` for verdicts.
 
+    Args:
+        comparisons: The rows.
+        chosen: The raters that count; empty for all.
+        majority: Whether one verdict counts for each pair of replies.
+        baseline: Systems that all others are tested against; empty for all pairs.
+        bootstrap: Resamples.
+
     Raises:
         InputError: A row is invalid, no verdict is readable, or a rater or baseline is unknown.
     """
