@@ -21,7 +21,6 @@ from tests.golden.workplace import Workplace
 from tests.models.server import KEY, Action, Server, completion
 
 TABLE = Path(__file__).with_name("calls.yaml")
-UPSTREAM = ("fc-conan", "cseval", "cn-ranking", "multi-aspect", "conan", "mt-conan", "kn-conan", "dialoconan")
 MOST = 40  # different messages of a call; more have one digest
 # Rows of SCOPE.md of messages, by the start of the command line.
 MESSAGES = {

@@ -199,7 +199,7 @@ def simulated(place: Workplace) -> Iterator[Row]:
     main = one.returned("main-sheets")
     one("adjudicate")
     one("validate", "--overlap 2=0.1 --resamples 0")
-    one("simulate", "--round validation --out validation-sheets --truth main-sheets/truth.jsonl --accuracy 0.95")
+    one("simulate", "--round validation --out validation-sheets --accuracy 0.95")
     for name, rows in (("main", main), ("validation", one.returned("validation-sheets"))):
         raters: dict[str, list[str]] = {}
         for row in rows:

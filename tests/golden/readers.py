@@ -82,8 +82,8 @@ def bench(found: Json, place: Workplace, _: Sequence[str]) -> Iterator[Row]:
     for row in _bench(found):
         touched = [SYSTEMS[name] for name in map(row.keys.get, ("system", "a", "b")) if name in SYSTEMS]
         tolerance = ROUNDED if row.kind == EXACT else row.tolerance
-        changed: Any = {"row": touched[0], "kind": REPLACED} if touched and row.kind != REPLACED else {}
-        yield row._replace(tolerance=tolerance, **changed)
+        changed = row._replace(row=touched[0], kind=REPLACED) if touched and row.kind != REPLACED else row
+        yield changed._replace(tolerance=tolerance)
 
 
 def _bench(found: Json) -> Iterator[Row]:
@@ -93,10 +93,8 @@ def _bench(found: Json) -> Iterator[Row]:
     metrics = {*found["settings"]["metrics"], f"judged@{found['settings']['k']}"}
     for name, each in {**found["systems"], "chance": found["chance"]}.items():
         first, start = ("R12" if name == "chance" else "R01"), {"system": name}
-        for group, intervals, row in (
-            ("partitions", "intervals", first),
-            ("judged_only", "judged_only_intervals", "R08"),
-        ):
+        for group, row in (("partitions", first), ("judged_only", "R08")):
+            intervals = "intervals" if row == first else "judged_only_intervals"
             suffix = " judged only" if row == "R08" else ""
             for partition, values in each.get(group, {}).items():
                 keys, ends = {**start, "partition": partition}, each.get(intervals, {}).get(partition, {})
@@ -113,7 +111,7 @@ def _bench(found: Json) -> Iterator[Row]:
     for each in ordered(found["comparisons"]):
         keys = {name: each[name] for name in ("a", "b", "partition", "metric")}
         yield Row("difference", keys, each["difference"], "R15")
-        step = steps[each["partition"]] if each["metric"].startswith("hit_rate") else 0.0
+        step = 2 * steps[each["partition"]] if each["metric"].startswith("hit_rate") else 0.0
         yield from interval("difference", keys, (each["low"], each["high"]), "R15", step)
         yield from (Row(name, keys, each[name], "R14", REPLACED) for name in ("p", "p_corrected"))
     for each in ordered(found["message_auc_differences"]):

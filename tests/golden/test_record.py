@@ -11,7 +11,6 @@ from tests.golden import record, values
 from tests.golden.answers import MADE
 from tests.golden.calls import CALLS
 from tests.golden.digests import dataset
-from tests.golden.guard import quotations
 from tests.golden.readers import from_tables
 from tests.golden.values import REPLACED, RESAMPLED, Row, Table, differences, interval, named
 from tests.golden.workplace import Workplace
@@ -69,9 +68,12 @@ def test_ends_of_intervals_may_move_by_15_percent_of_the_width(shift: float, equ
     assert (differences(old, new) == []) == equal
 
 
-def test_two_values_of_the_same_name_are_refused() -> None:
+def test_two_values_of_the_same_name_and_texts_are_refused() -> None:
     with pytest.raises(ValueError, match="mean metric=mrr@10;system=one occurs twice"):
         named("bench", [MEAN, MEAN])
+    for changed in ({"value": "The Velmari bakers water the milk daily."}, {"keys": {"of": "a b c d e f g"}}):
+        with pytest.raises(ValueError, match="a string of 7 words"):
+            named("bench", [MEAN._replace(**changed)])
 
 
 def test_the_general_reader_reads_numbers_ends_and_renamed_columns() -> None:
@@ -89,8 +91,11 @@ def test_the_general_reader_reads_numbers_ends_and_renamed_columns() -> None:
 
 def test_a_changed_cell_changes_its_column_and_a_new_column_nothing(tmp_path: Path) -> None:
     found: list[Table] = []
-    made: Any = ({"label": ["yes", "yes"]}, {"label": ["yes", "no"], "tone": ["calm", None]})
-    for number, columns in enumerate(made):
+    more: tuple[dict[str, list[Any]], ...] = (
+        {"label": ["yes", "yes"]},
+        {"label": ["yes", "no"], "tone": ["calm", None]},
+    )
+    for number, columns in enumerate(more):
         (tmp_path / f"{number}" / "pairs").mkdir(parents=True)
         table = pa.table({"pair_id": ["a", "b"], **columns})
         pq.write_table(table, tmp_path / f"{number}" / "pairs" / "test-00000-of-00001.parquet")
@@ -131,19 +136,3 @@ def test_differences_are_printed_and_counted_by_class(
     ]
     assert record.main(["--summary"]) == 0
     assert "| rank demo | R01 | 1 | 0 | 1 |" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("recorded", "expected"),
-    [
-        (["They say the Velmari bakers water the milk each day."], True),
-        (["the Velmari bakers water the milk"], False),
-        (["so were the lists read, too, and that is well"], True),
-    ],
-)
-def test_seven_words_of_a_source_text_are_refused(recorded: list[str], expected: bool, tmp_path: Path) -> None:
-    (tmp_path / "pairs").mkdir()
-    texts = pa.array(["The Velmari bakers water the milk each day.", None])
-    lists = pa.array([["so were the lists read, too, and that"], []])
-    pq.write_table(pa.table({"text": texts, "references": lists}), tmp_path / "pairs" / "test.parquet")
-    assert bool(quotations(recorded, [tmp_path])) == expected

@@ -12,6 +12,7 @@ RECORD = Path(__file__).with_name("values.csv.gz")
 EXACT, RESAMPLED, REPLACED = CLASSES = ("exact", "resampled", "replaced")
 # Sums in another order differ in the last digits of a double (2e-16); 1e-9 is far below any change of a method.
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
+WORDS = 6  # of a recorded string, so that no source text is one
 
 
 class Value(NamedTuple):
@@ -64,7 +65,7 @@ def named(call: str, rows: Iterable[Row]) -> Table:
     """Returns the values of a call.
 
     Raises:
-        ValueError: Two values have the same quantity and keys.
+        ValueError: Two values have the same quantity and keys, or a string is so long that it may be a source text.
     """
     found: Table = {}
     for quantity, keys, value, row, kind, tolerance in rows:
@@ -72,6 +73,9 @@ def named(call: str, rows: Iterable[Row]) -> Table:
         joined = ";".join(f"{name}={each}" for name, each in given)
         if (call, quantity, joined) in found:
             raise ValueError(f"{call}: {quantity} {joined} occurs twice")
+        longest = max(len(text.split()) for text in (quantity, text_of(value), *(text for _, text in given)))
+        if longest > WORDS:
+            raise ValueError(f"{call}: {quantity} has a string of {longest} words: record ids, names or digests")
         limit = "" if tolerance is None else f"{tolerance:.3g}"
         found[call, quantity, joined] = Value(call, quantity, joined, text_of(value), kind, row, limit)
     return found
