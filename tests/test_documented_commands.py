@@ -41,7 +41,6 @@ ELSEWHERE = {  # options of other programs that pages speak of
     "--strict": "mkdocs",
 }
 MINUTES = "test_lines_that_take_minutes_work"
-PAGES = [page if page == "README.md" else pytest.param(page, marks=pytest.mark.long) for page in blocks.pages()]
 _FEW = re.compile(r"\bresamples=\d+")  # as `tests.documented.shell.FEWER` for commands
 # Whose texts are searched for in what is published: tests/upstream does this with all datasets.
 SEARCHED = ("demo", "fc-conan")
@@ -165,7 +164,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     known_texts.clear_known_texts()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.long
+@pytest.mark.parametrize("page", blocks.pages())
 def test_what_a_page_shows_works(
     page: str, reader: Shell, server: Server, model: Model, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

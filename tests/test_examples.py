@@ -49,7 +49,7 @@ def test_an_own_system_is_benchmarked_judged_and_ranked(demo: Path, tmp_path: Pa
     assert "mine" in str(ranking["tables"]["systems"])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_demo_writes_its_dataset_ratings_and_pages(tmp_path: Path) -> None:
     for name, module in (("fcconan", "-m fcconan"), ("python", "")):
         (tmp_path / name).write_text(f'#!/bin/sh\nexec {sys.executable} {module} "$@"\n', encoding="utf-8")

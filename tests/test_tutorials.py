@@ -12,11 +12,8 @@ pytestmark = pytest.mark.slow
 MOST_WORDS = 2_450  # in the Markdown cells of all tutorials
 
 
-@pytest.mark.parametrize(
-    "path",
-    [NOTEBOOKS[0], *(pytest.param(path, marks=pytest.mark.long) for path in NOTEBOOKS[1:])],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.long
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_tutorial_runs_and_prints_what_it_shows(path: Path) -> None:
     stored = nbformat.read(path, as_version=4)
     for cell, executed in zip(stored.cells, execute(path).cells, strict=True):

@@ -41,8 +41,8 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
 
     A source is a file (CSV with commas, semicolons or tabs in UTF-8, UTF-16 or cp1252; JSON Lines; Parquet), the folder
     of a dataset, its name in the catalogue or on the Hub, a data frame, a `datasets.Dataset`, a result, or mappings.
-    Ratings may have one column for each aspect in the place of `aspect` and `value`, and item and system in the place
-    of `reply_id`. Ratings of a dataset get item and system from its replies.
+    Ratings may have one column for each aspect instead of `aspect` and `value`, and item and system instead of
+    `reply_id`. Ratings of a dataset get item and system from its replies.
 
     Args:
         kind: `ratings`, `comparisons`, `votes`, `replies` or `pairs`; of several, the first that a dataset has, or the
@@ -122,7 +122,7 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
         kind: Kind of the rows.
         frame: The rows.
         name: Name of the data, for messages.
-        used: Columns under another name and columns of filters, which are no aspects.
+        used: Columns under another name and columns of filters: neither is an aspect.
     """
     import numpy as np
     import pandas as pd

@@ -237,6 +237,7 @@ def test_folders_are_exchanged_in_one_step(tmp_path: Path) -> None:
     assert not atomic.exchange(tmp_path / "one", tmp_path / "missing")
 
 
+@pytest.mark.long
 def test_the_folder_is_there_at_every_moment_of_a_rebuild(tmp_path: Path, recipe: str) -> None:
     out = tmp_path / "out"
     build(recipe, out)

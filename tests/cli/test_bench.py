@@ -317,6 +317,7 @@ def test_a_run_file_comes_back_as_it_went_out(run_cli: RunCli, demo: Path, tmp_p
     assert b["partitions"]["mine"] == a["partitions"]["gold"]
 
 
+@pytest.mark.long
 def test_a_system_of_ones_own(
     run_process: RunCli, run_cli: RunCli, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -203,6 +203,7 @@ def test_a_disk_that_is_full_is_told_before_the_first_request(endpoint: tuple[Se
     assert len(server.requests) == before
 
 
+@pytest.mark.long
 def test_bench_asks_again_and_keeps_no_older_run(
     endpoint: tuple[Server, Endpoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,7 @@ def test_names_from_elsewhere_are_shown_in_safe_form(run_cli: RunCli, case: obje
     assert ESCAPED.search(printed), printed
 
 
+@pytest.mark.long
 def test_a_system_of_ones_own_cannot_write_to_the_terminal(run_process: RunCli, demo: Path) -> None:
     done = run_process("bench", demo, "--system", _module(), "--resamples", 100, "--json", "out.json")
     assert (done.returncode, _unsafe(done.stdout + done.stderr)) == (1, set())

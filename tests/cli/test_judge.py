@@ -407,6 +407,7 @@ def fails(action: Action) -> Behaviour:
     return lambda body, number: action if texts_of(body)["hate_speech"] == TESSOK else judge(body, number)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("action", "reason"),
     [

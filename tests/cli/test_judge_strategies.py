@@ -294,6 +294,7 @@ def test_calibrate_refuses_a_task_whose_background_is_not_there(
     assert server.requests == []
 
 
+@pytest.mark.long
 def test_calibrate_takes_its_settings_from_options(rated: Path, server: Server) -> None:
     server.behaviour = counts
     asked = ("--aspect", "relevance", "--refinement-examples", 1, "--refinements", 2, "--min-coverage", 0.5)
@@ -315,6 +316,7 @@ def test_calibrate_takes_its_settings_from_options(rated: Path, server: Server) 
     assert (settings["refinements"], settings["least_predicted"]) == (2, 0.5)
 
 
+@pytest.mark.long
 def test_calibrate_counts_what_failed_and_a_further_run_asks_it_again(rated: Path, server: Server) -> None:
     broken = True
 
@@ -337,6 +339,7 @@ def test_calibrate_counts_what_failed_and_a_further_run_asks_it_again(rated: Pat
     assert len(server.requests) > sent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("given", "sent"), [("model", {None}), ("0.3", {0.3})])
 def test_calibrate_samples_at_one_temperature_or_at_the_models_own(
     rated: Path, server: Server, given: str, sent: set[float | None]

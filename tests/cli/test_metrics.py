@@ -43,6 +43,7 @@ def _scores(*options: object, rows: list[dict[str, Any]] | None = None) -> tuple
     return list(read_rows(Path("scores.jsonl"))), json.loads(Path("result.json").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long
 def test_processes_write_the_bytes_that_one_process_writes() -> None:
     found = {}
     for jobs in (1, 2):

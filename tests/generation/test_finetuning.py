@@ -30,7 +30,7 @@ from fcconan.models.chat_template import load_format
 from fcconan.reporting.plots import curve_plot
 from tests.models.tiny_chat import TEXTS, tiny_chat
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 # Stated before the first training of this test: the perplexity of unseen pairs falls by a factor of e at least.
 MARGIN = 1.0

@@ -18,12 +18,13 @@ from tests.golden.workplace import Workplace
 pytestmark = pytest.mark.slow
 
 PARTS = dict.fromkeys(call.part for call in CALLS if not call.mirror)
+QUICK = ("demo data", "demo campaigns", "demo scores")  # `make golden` and `make check-all` have all of them
 KEYS = {"system": "one", "metric": "mrr@10"}
 MEAN = Row("mean", KEYS, 0.25, "R01")
 
 
 @pytest.mark.parametrize(
-    "part", [pytest.param(part, marks=pytest.mark.long if "bench" in part else ()) for part in PARTS]
+    "part", [pytest.param(part, marks=() if part in QUICK else pytest.mark.long) for part in PARTS]
 )
 def test_the_demo_gives_what_is_recorded(part: str, tmp_path: Path) -> None:
     calls = [call for call in CALLS if call.part == part]

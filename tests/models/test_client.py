@@ -565,6 +565,7 @@ def test_a_client_runs_where_a_loop_runs_already_as_in_notebooks(tmp_path: Path)
         assert [said(each) for each in asyncio.run(cell())] == ['{"ranking": ["c1"]}'] * 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("concurrency", [1, 3, 16])
 def test_never_more_requests_are_under_way_than_allowed(tmp_path: Path, concurrency: int) -> None:
     def behaviour(sent: dict[str, Any], number: int) -> Action:
@@ -612,6 +613,7 @@ def test_requests_are_spread_over_the_minute(tmp_path: Path, retry_after: str | 
     assert [each.reason for each in answers] == [None] * 6
 
 
+@pytest.mark.long
 def test_a_body_that_trickles_for_ever_fails_after_ten_timeouts(tmp_path: Path) -> None:
     with Server(always(Action(trickle=0.02))) as server:
         start = time.monotonic()

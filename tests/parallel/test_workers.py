@@ -241,7 +241,7 @@ def test_a_task_at_which_all_workers_of_a_cluster_are_killed_ends_the_run(cluste
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_metrics_on_a_cluster_are_those_of_this_process(cluster: Any) -> None:
     replies = [
         {

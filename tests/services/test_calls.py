@@ -75,11 +75,7 @@ def test_objects_that_name_no_file_are_refused() -> None:
 
 
 def test_help_is_short() -> None:
-    assert str(inspect.signature(fcconan.agree)).endswith(
-        "options: fcconan.services.agreement.AgreeOptions = AgreeOptions(), *, "
-        "options: fcconan.services.rankings.RankOptions = RankOptions()) -> fcconan.services.rankings.RankResult"
-        "fcconan.services.agreement.AgreeResult"
-    )
+    assert str(inspect.signature(fcconan.agree)).endswith(") -> fcconan.services.agreement.AgreeResult")
     assert repr(fcconan.AgreeOptions(resamples=0, seed=0)) == "AgreeOptions(resamples=0)"
 
 
