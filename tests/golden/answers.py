@@ -57,6 +57,14 @@ high: 5
 steps: [Read the message., Compare the reply with it.]
 signature: written by hand
 """,
+    "halves.yaml": """
+meaning: Diamond has all of two or more votes, Silver half of them.
+tiers:
+  - {name: diamond, min_backing: 1.0}
+  - {name: gold, min_votes: 2}
+  - {name: silver, min_backing: 0.5, roles: [annotator]}
+  - {name: bronze}
+""",
     "suite.yaml": """
 name: models
 title: Systems that ask a model
@@ -189,7 +197,7 @@ MADE: dict[str, Callable[[Workplace, Path], None]] = {
     "ratings.csv": rating_answers, "choice.csv": comparison_answers, "judgelm.csv": comparison_answers,
     "few.csv": few_human_ratings, "three.csv": three_items, "items.csv": three_items, "hashed.trec": hashed,
     "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored, "minilm": minilm,
-    "labels-demo": without_texts, "labels-fc-conan": without_texts, "steps.yaml": text, "suite.yaml": text,
+    "labels-demo": without_texts, "labels-fc-conan": without_texts, "halves.yaml": text, "steps.yaml": text, "suite.yaml": text,
 }  # fmt: skip
 
 

@@ -178,7 +178,7 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
         checked = one("validate", "--resamples 1000")
         yield from counted({name: checked[name] for name in ("units", "labels")}, "A20", "validation ")
         yield from readers.agree({"rows": checked["agreement"]}, row="A20")
-    for rule in ("released", "strict") if pairs else (None,):
+    for rule in ("released", "strict", *place.words("@halves.yaml")) if pairs else (None,):
         for row in dataset(one.built(rule), "D11"):
             yield row._replace(keys={**row.keys, "rule": rule})
 
