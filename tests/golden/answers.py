@@ -57,6 +57,14 @@ high: 5
 steps: [Read the message., Compare the reply with it.]
 signature: written by hand
 """,
+    "odd.csv": """reply_id,item_id,hs_id,system,hate_speech,text,references
+r1,i1,h1,short,The Ombrey never read.,Never?,The library lists no late book.
+r2,i2,h2,short,The Ombrey never read.,Readers return,The library lists no late book.
+r3,i3,h3,short,The Ombrey never read.,...,Readers return books.
+r4,i4,h4,other,Tessok cheat.,"The LIBRARY lists, and lists: no late book!",The library lists no late book.
+r5,i5,h5,other,Tessok cheat.,Straße für Füße,Strasse
+r6,i6,h6,other,Tessok cheat.,The library lists no late book.,The library lists no late book.
+""",
     "halves.yaml": """
 meaning: Diamond has all of two or more votes, Silver half of them.
 tiers:
@@ -197,7 +205,7 @@ MADE: dict[str, Callable[[Workplace, Path], None]] = {
     "ratings.csv": rating_answers, "choice.csv": comparison_answers, "judgelm.csv": comparison_answers,
     "few.csv": few_human_ratings, "three.csv": three_items, "items.csv": three_items, "hashed.trec": hashed,
     "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored, "minilm": minilm,
-    "labels-demo": without_texts, "labels-fc-conan": without_texts, "halves.yaml": text, "steps.yaml": text, "suite.yaml": text,
+    "labels-demo": without_texts, "labels-fc-conan": without_texts, **dict.fromkeys(TEXTS, text),
 }  # fmt: skip
 
 
