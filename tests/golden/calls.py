@@ -22,10 +22,11 @@ from tests.models.server import KEY, Action, Server, completion
 
 TABLE = Path(__file__).with_name("calls.yaml")
 MOST = 40  # different messages of a call; more have one digest
-# Rows of SCOPE.md of messages, by the start of the command line.
+# Rows of SCOPE.md of messages, by what the command line contains.
 MESSAGES = {
-    "judge rate": "J02", "judge compare": "J07", "judge calibrate": "J11", "judge rubric": "J15", "generate": "G01",
-    "bench @demo --system embeddings": "R29", "bench": "R30",
+    "--logprobs": "J03", "judge rate": "J02", "judge compare": "J07", "judge calibrate": "J11", "judge rubric": "J15",
+    "--decoding": "G07", "--examples": "G02", "--background": "G03", "generate": "G01", "embeddings": "R29",
+    "bench": "R30",
 }  # fmt: skip
 
 
@@ -60,18 +61,25 @@ def messages(line: str, place: Workplace) -> Iterator[Row]:
     settings = {"OPENAI_API_KEY": KEY, "NO_PROXY": "127.0.0.1", "FCCONAN_CACHE": str(store)}
     with Server(_said) as server, mock.patch.dict(os.environ, settings):
         found = place.result(*words, "--base-url", server.url)
-    row = next(row for start, row in MESSAGES.items() if line.startswith(start))
+    row = next(row for part, row in MESSAGES.items() if part in line)
     hashes = sorted({_hash(body["messages"]) for body in server.bodies if "messages" in body})
     yield Row("different messages", {}, len(hashes), row)
     for each in hashes if len(hashes) <= MOST else [digest(hashes)]:
         yield Row("messages", {"sha256": each}, "sent", row)
+    if row == "G07":
+        fields = ("temperature", "top_p", "max_tokens")
+        yield from (Row(field, {}, server.bodies[0].get(field), row) for field in fields)
     yield from (each._replace(row=row) for each in _reader(words)(found, place, words))
 
 
 def _said(body: dict[str, Any], _: int) -> Action:
     answer = answers.ANSWERS.get(body["model"])
     text = answer(body) if callable(answer) else answer
-    return Action(body=text and completion(body, text))
+    whole = text and completion(body, text)
+    if whole and body.get("logprobs"):
+        others = [{"token": str(grade), "logprob": -0.5 * grade} for grade in (2, 3, 4)]
+        whole["choices"][0]["logprobs"] = {"content": [{**others[0], "top_logprobs": others}]}
+    return Action(body=whole)
 
 
 def _hash(sent: list[dict[str, str]]) -> str:

@@ -151,6 +151,7 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
         texts(place, 12)
         new = "--hs-file hs.csv --cn-file cn.csv"
     one = Campaign(place, task, f"--task {task} {new} --campaign-name {task}")
+    yield from counted(one.made["made_from"]["counts"], "A04")
     one("raters", "--add-annotators 3 --add-validators 2")
     one("assign", "--all-raters")
     sheet = sorted(one.fill("main", partial(_said, task))[0], key=lambda row: row["unit_id"])
@@ -162,7 +163,10 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
     found = one("agree", "--resamples 1000")
     yield from readers.agree(found, row="A16")
     yield Row("disputed units", {}, len(found["units"]), "A16")
-    if task != "cseval":
+    if task == "cseval":
+        review = one("assign", "--round review --review main --max-distance 2")
+        yield Row("answers to review", {}, review["effort"]["units"], "A09")
+    else:
         yield from counted(one("adjudicate", f"--export-conflicts {task}.csv"), "A18", "by rule: ")
     if pairs:
         conflicts = [{**row, "decision": LABELS[_hashed(row) % 2]} for row in read(place / f"{task}.csv")]
@@ -174,7 +178,7 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
         checked = one("validate", "--resamples 1000")
         yield from counted({name: checked[name] for name in ("units", "labels")}, "A20", "validation ")
         yield from readers.agree({"rows": checked["agreement"]}, row="A20")
-    for rule in ("released", "strict") if pairs else (None,):
+    for rule in ("released", "strict", *place.words("@halves.yaml")) if pairs else (None,):
         for row in dataset(one.built(rule), "D11"):
             yield row._replace(keys={**row.keys, "rule": rule})
 

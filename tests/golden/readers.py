@@ -14,6 +14,8 @@ Json = Any
 Reader = Callable[[Json, Workplace, Sequence[str]], Iterable[Row]]
 AGREEMENT = ("raw", "cohen", "cohen_linear", "cohen_quadratic", "krippendorff")  # Fleiss' kappa leaves
 ROUNDED = 1e-10  # the results of `bench` have 10 decimals
+# Rows of SCOPE.md of the values of systems.
+ROWS = {"chance": "R12", "popularity": "R05", "longest": "R05", "tfidf": "R26", "bm25": "R26", "sbert-minilm": "R28"}
 # Rows of SCOPE.md whose method is replaced, by the system of `bench` that it concerns.
 SYSTEMS = {"supervised": "R04", "random": "R25", "bm25-fast": "R27"}
 METRICS = {"bleu": "S20", "sacrebleu": "S20", "rouge": "S20", "meteor": "S20", "bert": "S22"}
@@ -92,7 +94,7 @@ def _bench(found: Json) -> Iterator[Row]:
         yield from (Row(count, {"partition": name}, value, "R01") for count, value in each.items())
     metrics = {*found["settings"]["metrics"], f"judged@{found['settings']['k']}"}
     for name, each in {**found["systems"], "chance": found["chance"]}.items():
-        first, start = ("R12" if name == "chance" else "R01"), {"system": name}
+        first, start = ROWS.get(name, "R01"), {"system": name}
         for group, row in (("partitions", first), ("judged_only", "R08")):
             intervals = "intervals" if row == first else "judged_only_intervals"
             suffix = " judged only" if row == "R08" else ""
@@ -204,12 +206,14 @@ def metrics(found: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row
     for each in found["rows"]:
         keys, row = {"metric": each["metric"], "system": each["system"]}, _metric_row(each["metric"])
         named = {"mean": each["value"], "n": each["n"], "n_missing": each["n_missing"]}
-        yield from (Row(name, keys, value, row) for name, value in named.items())
+        tolerance = 1e-5 if row == "S22" else None  # models compute in 32 bits
+        yield from (Row(name, keys, value, row, tolerance=tolerance) for name, value in named.items())
     values: dict[str, list[Any]] = {}
     for each in sorted(rows_of(place / _out(words)), key=lambda each: each["reply_id"]):
         values.setdefault(each["rater"], []).extend([each["reply_id"], each["value"]])
     for metric, those in values.items():
-        yield Row("digest of values", {"metric": metric}, digest(those), _metric_row(metric))
+        if (row := _metric_row(metric)) != "S22":
+            yield Row("digest of values", {"metric": metric}, digest(those), row)
 
 
 def _metric_row(metric: str) -> str:
@@ -290,6 +294,14 @@ def build(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     yield from dataset(place / _out(words), row)
 
 
+def listed(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `list`: numbers of rows."""
+    for each in found:
+        for config, splits in each["rows"].items():
+            for split, count in splits.items():
+                yield Row("rows", {"dataset": each["name"], "config": config, "split": split}, count, "D20")
+
+
 def nothing(*_: Any) -> Iterator[Row]:
     """Reads nothing: the messages to the model are recorded alone."""
     return iter(())
@@ -298,6 +310,6 @@ def nothing(*_: Any) -> Iterator[Row]:
 READERS: dict[str, Reader] = {
     "agree": agree, "bench": bench, "build": build, "correlate": correlate, "generate": generate, "hydrate": build,
     "judge audit": audit, "judge calibrate": calibrate, "judge compare": compare, "judge rate": rate,
-    "judge rubric": nothing, "judge train": train, "metrics": metrics, "rank": rank,
-    "reproduce": reproduce,
+    "judge rubric": nothing, "judge train": train, "list": listed, "metrics": metrics,
+    "rank": rank, "reproduce": reproduce,
 }  # fmt: skip

@@ -73,7 +73,7 @@ class Workplace:
                 self.made[first](self, self / first)
             return whole
 
-        return [re.sub(r"@([\w./-]+)", name, word) for word in shlex.split(line)]
+        return [re.sub(r"(?<!\w)@([\w./-]+)", name, word) for word in shlex.split(line)]
 
     def dataset(self, name: str) -> str:
         """Builds a dataset of the catalogue, unless it is here, and returns its folder's name."""
