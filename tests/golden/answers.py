@@ -184,6 +184,12 @@ def scored(place: Workplace, path: Path) -> None:
     place.run("metrics", place.dataset("demo"), "--out", path.name)
 
 
+def compared(place: Workplace, path: Path) -> None:
+    """Compares replies of the demo in both orders, by recorded answers."""
+    model = place.words("replay:@choice.csv")[0]
+    place.run("judge", "compare", place.dataset("demo"), "--model", model, "--out", path.name)
+
+
 def without_texts(place: Workplace, path: Path) -> None:
     """Builds the labels-only folder of the dataset `NAME` as `labels-NAME`."""
     place.run("build", path.name.removeprefix("labels-"), "--out", path.name, "--labels-only")
@@ -202,10 +208,10 @@ def text(_: Workplace, path: Path) -> None:
 
 # What a command line names by `@NAME`, besides datasets.
 MADE: dict[str, Callable[[Workplace, Path], None]] = {
-    "ratings.csv": rating_answers, "choice.csv": comparison_answers, "judgelm.csv": comparison_answers,
-    "few.csv": few_human_ratings, "three.csv": three_items, "items.csv": three_items, "hashed.trec": hashed,
-    "hashed.qrels": hashed, "beir": beir, "passages": passages, "metrics.parquet": scored, "minilm": minilm,
-    "labels-demo": without_texts, "labels-fc-conan": without_texts, **dict.fromkeys(TEXTS, text),
+    "beir": beir, "choice.csv": comparison_answers, "compared.parquet": compared, "few.csv": few_human_ratings,
+    "hashed.qrels": hashed, "hashed.trec": hashed, "items.csv": three_items, "judgelm.csv": comparison_answers,
+    "labels-demo": without_texts, "labels-fc-conan": without_texts, "metrics.parquet": scored, "minilm": minilm,
+    "passages": passages, "ratings.csv": rating_answers, "three.csv": three_items, **dict.fromkeys(TEXTS, text),
 }  # fmt: skip
 
 

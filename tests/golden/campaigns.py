@@ -165,7 +165,7 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
     yield Row("disputed units", {}, len(found["units"]), "A16")
     if task == "cseval":
         review = one("assign", "--round review --review main --max-distance 2")
-        yield Row("answers to review", {}, review["effort"]["units"], "A09")
+        yield Row("answers to review", {}, sum(each["units"] for each in review["raters"]), "A09")
     else:
         yield from counted(one("adjudicate", f"--export-conflicts {task}.csv"), "A18", "by rule: ")
     if pairs:

@@ -225,14 +225,11 @@ def _out(words: Sequence[str]) -> str:
 
 
 def audit(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `judge audit`; the intervals of modal shares are corrected for several grades, which is replaced."""
+    """Reads `judge audit`; its four kinds of intervals are replaced by one bootstrap."""
+    keys, columns = ("check", "rater", "aspect", "failure"), ("value", "n", "n_missing", "baseline")
     kinds = {f"audit.{end}": REPLACED for end in ("low", "high")}
-    for modal in (False, True):
-        table = [each for each in found["rows"] if (each["check"] == "modal_share") == modal]
-        keys, columns = ("check", "rater", "aspect", "failure"), ("value", "n", "n_missing", "baseline")
-        name = {"value": "audit"}
-        chosen = kinds if modal else None
-        yield from from_tables({"rows": table}, keys=keys, row="J12", values=columns, rename=name, kinds=chosen)
+    of = {"rows": found["rows"]}
+    yield from from_tables(of, keys=keys, row="J12", values=columns, rename={"value": "audit"}, kinds=kinds)
 
 
 def reproduce(found: Json, *_: Any) -> Iterator[Row]:
