@@ -20,12 +20,12 @@ LIMITS = {
     "dataclasses and named tuples": 230,
     "calls of asdict": 28,
     "hidden options": 136,
-    "raises of InputError": 745,
+    "raises of InputError": 747,
     "private functions with one caller and at most 8 lines": 235,
     "modules below 40 lines": 36,
     "modules above 450 lines": 0,
     "arguments x=options.y with other names": 32,
-    "imports of inner modules in tests": 767,
+    "imports of inner modules in tests": 766,
     "private names set in tests": 11,
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
@@ -33,7 +33,7 @@ BUDGET = {
     ".": 228,
     "annotation": 3856,
     "building": 2635,
-    "data": 2283,
+    "data": 2291,
     "generation": 1570,
     "judging": 3605,
     "models": 1937,
@@ -44,7 +44,7 @@ BUDGET = {
     "reporting": 1474,
     "reproduction": 811,
     "retrieval": 2883,
-    "scoring": 4593,
+    "scoring": 4591,
     "services": 4202,
 }
 TOTAL = sum(BUDGET.values())

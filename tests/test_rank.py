@@ -77,6 +77,35 @@ def test_means_and_unified_score_by_hand() -> None:
     assert cells(of_ben, "rater", "aspect", "system", "value", "n_missing")[0] == ["ben", "kind", "A", 3.0, 2]
 
 
+@pytest.mark.parametrize("low_is_good", [False, "no", "0", 0])
+def test_the_direction_of_an_aspect_is_read_from_any_file(low_is_good: Any) -> None:
+    rows = [rated(name, "i1", value, higher_is_better=low_is_good) for name, value in (("A", 2), ("B", 4))]
+    assert cells(rank(rows, bootstrap=NONE), "system") == [["A"], ["B"]]
+
+
+def test_a_file_of_ratings_takes_item_and_system_from_the_dataset_beside_it() -> None:
+    rows = [rated(name, item, 3, "anna") for name in "AB" for item in ("i1", "i2")]
+    own = [{"reply_id": row["reply_id"], "rater": "ben", "aspect": "kind", "value": 1} for row in rows]
+    assert cells(rank(rows, own, bootstrap=NONE), "system", "value", "n") == [["A", 2.0, 2], ["B", 2.0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"system": "C"}, "one reply_id for two systems or items, such as A-i1"),
+        ({"rater": "ben", "high": 7}, "ratings of kind by people differ in high"),
+        ({"rater": "ben", "selection_probability": 0}, "a selection_probability of 0 or less"),
+        ({"rater": "ben", "value": math.inf}, r"value is .*inf.*, expected a number"),
+        ({"rater": "ben", "rater_kind": "humn"}, "another rater_kind than human, model, metric"),
+        ({"aspect": None}, "a row without rater or aspect"),
+    ],
+)
+def test_ratings_that_contradict_each_other_are_refused(changed: Row, message: str) -> None:
+    rows = [rated("A", "i1", 2), rated("B", "i1", 3)]
+    with pytest.raises(InputError, match=message):
+        rank([*rows, {**rows[0], **changed}])
+
+
 def test_a_missing_difference_has_a_reason_and_one_system_has_none() -> None:
     rows = [rated("A", "i1", 1), rated("A", "i2", 2), rated("B", "i2", 3), rated("C", "i3", 4)]
     found = rank(rows)
@@ -126,6 +155,13 @@ def test_verdicts_by_hand() -> None:
     assert found.notes == ["1 of 4 verdicts are invalid or unresolved and count for no system."]
     with pytest.raises(InputError, match="anna gave different verdicts on ant and bee, item i4: remove one"):
         rank([*rows, verdict("i4", "ant", "bee", "a")])
+
+
+def test_verdicts_on_other_replies_to_an_item_are_other_verdicts() -> None:
+    rows = [{**verdict("i1", "ant", "bee", "a"), "reply_a": f"r{n}", "reply_b": f"s{n}"} for n in range(2)]
+    assert counts(rank(rows, bootstrap=NONE), "ant")["wins"] == 2
+    with pytest.raises(InputError, match="with and without reply_a and reply_b"):
+        rank([*rows, verdict("i2", "ant", "bee", "a")])
 
 
 def test_majorities_by_hand() -> None:

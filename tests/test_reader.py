@@ -134,3 +134,22 @@ def test_verdicts_are_recognised_by_their_columns(tmp_path: Path) -> None:
     assert_frame_equal(table(tmp_path / "rows.csv"), table(rows))
     with pytest.raises(InputError, match="has no column system_b, verdict, only"):
         table(rows.rename(columns={"verdict": "winner", "system_b": "second"}))
+
+
+def test_files_of_spreadsheets_are_read_or_refused(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv"
+    path.write_text(";item_id;system;kind\n0;i1;A;2,5\n1;i2;A;3\n2;i1;B;\n3;i2;B;1,5\n", encoding="utf-8")
+    found = rank(path, bootstrap=Bootstrap(resamples=0)).to_frame()
+    assert found[["aspect", "system", "value", "n"]].to_numpy().tolist() == [
+        ["kind", "A", 2.75, 2],
+        ["kind", "B", 1.5, 1],
+    ]
+    path.write_text("item_id,system,rater,aspect,value\ni1,A,x,kind,3,\ni1,B,x,kind,4,\n", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read"):
+        rank(path)
+
+
+def test_two_frames_with_the_same_cells_under_other_names_have_other_signatures() -> None:
+    frame = pd.DataFrame({"item_id": ["i1", "i1"], "system": ["A", "B"], "kind": [1, 2]})
+    names = {rank(frame.rename(columns={"kind": name})).identity["data"] for name in ("kind", "cruel")}
+    assert len(names) == 2

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     RowSource = str  # on the command line
 
-NUMBERS = ("value", "low", "high", "selection_probability", "score", "rank")
+NUMBERS = ("value", "low", "high", "selection_probability")
 _KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {
     "source_id",
     "selection_probability",
@@ -45,8 +45,8 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
     `reply_id`. Ratings of a dataset get item and system from its replies.
 
     Args:
-        kind: `ratings`, `comparisons`, `votes`, `replies` or `pairs`; of several, the first that a dataset has, or the
-            one whose columns a file has.
+        kind: `ratings`, `comparisons` or `replies`; of several, the first that a dataset has, or the one whose columns
+            a file has.
         sources: The sources.
         rows: Split, names of columns, and filters.
 
@@ -66,11 +66,12 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
     if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
         raise InputError(f"{', '.join(map(str, sources))}: files have no splits: leave --split out")
     parts = [_load(kinds, source, rows.split) for source in sources]
-    for part, _ in parts:
-        for ours, theirs in rows.rename.items():
-            if theirs in part:
-                part[ours] = part[theirs]
-    frame, name = pd.concat([part for part, _ in parts], ignore_index=True), "+".join(name for _, name in parts)
+    renamed = [
+        part.assign(**{ours: part[theirs] for ours, theirs in rows.rename.items() if theirs in part})
+        for part, _ in parts
+    ]
+    frame, name = pd.concat(renamed, ignore_index=True), "+".join(name for _, name in parts)
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
     if unknown := [ours for ours in rows.rename if ours not in MAPPED_COLUMNS]:
         near = did_you_mean(unknown[0], MAPPED_COLUMNS)
         raise InputError(f"rows have no column {unknown[0]!r}: {near}choose another")
@@ -112,7 +113,7 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
         source = source.to_pandas()
     frame = source.copy() if isinstance(source, pd.DataFrame) else pd.DataFrame([*source])
     hashed = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
-    return frame, f"rows@{hashlib.sha256(hashed).hexdigest()[:12]}"
+    return frame, f"rows@{hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]}"
 
 
 def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":
@@ -135,6 +136,10 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
         frame = frame if "rater" in frame else frame.assign(rater="rater")
         kept = [each for each in frame if each in _KNOWN]
         aspects = [each for each in numeric if each not in _KNOWN]
+        if not aspects:
+            raise InputError(
+                f"{name} has neither value nor a column of numbers for each aspect, only {', '.join(frame)}"
+            )
         frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
     if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
@@ -214,6 +219,9 @@ def _read_file(path: Path) -> "DataFrame":
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
             how: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True, "index_col": False}
             frame = pd.read_csv(io.StringIO(text), sep=separator, **how)
+        if separator == ";":  # of spreadsheets with a decimal comma
+            frame = frame.replace(r"^(-?\d+),(\d+)$", r"\1.\2", regex=True)
+        frame = frame.loc[:, ~frame.columns.str.startswith("Unnamed:")]  # without a name, such as an index
         return frame.rename(columns=str.strip).replace("", None)
     except (ValueError, pd.errors.ParserWarning) as error:
         raise InputError(f"{path} cannot be read ({error}): check the file") from error

@@ -65,7 +65,7 @@ def rank(
     """
     table, found, name = read(kind or ("comparisons", "ratings"), *sources, rows=rows)
     chosen = {"raters": rater, "aspects": aspect, "baseline": baseline}
-    identity: dict[str, Any] = {"data": name}
+    identity: dict[str, Any] = {"data": name, "kind": found}
     for key, given in chosen.items():
         identity[key] = given if isinstance(given, str) else ",".join(given) or None
     if found == "comparisons":

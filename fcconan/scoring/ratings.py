@@ -217,12 +217,6 @@ class Ratings:
         scales = {series.scale for series in self._rated(aspect, names)} - {None}
         return scales.pop() if len(scales) == 1 else None
 
-    def scaled_aspects(self) -> list[str]:
-        """Returns the aspects that people (without people, all raters) rated on a scale, in order of the ratings."""
-        people = self.raters((HUMAN,)) or self.raters()
-        scaled = (series for series in self._series.values() if series.scale is not None)
-        return list(dict.fromkeys(series.aspect for series in scaled if series.rater in people))
-
     def higher_is_better(self, aspect: str, names: Sequence[str]) -> bool:
         """Returns whether a high rating of an aspect by these raters is good; true if the rows do not state it."""
         return all(series.direction[0] for series in self._rated(aspect, names) if series.direction)

@@ -107,9 +107,10 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
 
     if "system" not in ratings or (ratings["system"].fillna("unknown") == "unknown").all():
         raise InputError("the systems of the replies are unknown: give the replies by --replies, or a column system")
-    found = ratings.assign(
-        item_id=ratings["item_id"].fillna(ratings["reply_id"]) if "item_id" in ratings else ratings["reply_id"]
-    )
+    # Item and system are those of the same reply in other rows, such as a dataset beside a file of ratings.
+    about = ratings.reindex(columns=["item_id", "system"]).astype(object)
+    found = ratings.assign(**about.fillna(about.groupby(ratings["reply_id"]).transform("first")))
+    found["item_id"] = found["item_id"].fillna(found["reply_id"])
     for column in ("higher_is_better", "rater_kind"):
         found[column] = found.get(column)
     for column in ("low", "high", "selection_probability"):

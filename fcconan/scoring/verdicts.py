@@ -46,6 +46,8 @@ def rank_verdicts(
     check_names("rater", chosen, [*comparisons["rater"].unique()])
     if chosen:
         comparisons = comparisons[comparisons["rater"].isin(chosen)]
+    if "aspect" in comparisons and comparisons["aspect"].nunique() > 1:
+        raise InputError("found verdicts on several aspects: choose one with --filter.aspect NAME")
     verdicts, pair = canonical(comparisons)
     used = verdicts
     if majority:

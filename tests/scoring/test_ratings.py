@@ -295,12 +295,6 @@ def test_a_scale_of_one_grade_is_refused() -> None:
         Ratings([_rating("r1", "anna", 1, low=1, high=1)])
 
 
-def test_what_was_rated_on_a_scale() -> None:
-    judge = {**_rating("r1", "judge", 2, "tone", low=1, high=3), "rater_kind": "model"}
-    assert Ratings([*PEOPLE, judge, _rating("r1", "anna", 1, "wit")]).scaled_aspects() == ["relevance"]
-    assert Ratings([judge]).scaled_aspects() == ["tone"]  # nobody else is there
-
-
 def test_contradictory_directions_are_refused() -> None:
     said = [_rating(reply, "anna", 1, "rudeness", higher_is_better=high) for reply, high in (("r1", True), ("r2", ""))]
     with pytest.raises(InputError) as refused:
