@@ -130,8 +130,9 @@ def _sparsity(found: Json) -> Iterator[Row]:
         for metric, values in each["metrics"].items():
             for system, value in {**values["systems"], "tau": values["tau"]}.items():
                 keys = {"system": system, "metric": metric, "fraction": each["fraction"]}
-                tolerance = 4 * (2 / found["seeds"]) ** 0.5 * (value["sd"] or 0)
-                yield Row("sparsity", keys, value["mean"], "R17", RESAMPLED if tolerance else EXACT, tolerance or None)
+                error = (2 / found["seeds"]) ** 0.5 * (value["sd"] or 0)
+                kind, tolerance = (RESAMPLED, max(4 * error, 0.05)) if each["fraction"] < 1 else (EXACT, None)
+                yield Row("sparsity", keys, value["mean"], "R17", kind, tolerance)
 
 
 def correlate(found: Json, *_: Any) -> Iterator[Row]:
