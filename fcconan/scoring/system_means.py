@@ -107,7 +107,7 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
 
     if "system" not in ratings or (ratings["system"].fillna("unknown") == "unknown").all():
         raise InputError("the systems of the replies are unknown: give the replies by --replies, or a column system")
-    # Item and system are those of the same reply in other rows, such as a dataset beside a file of ratings.
+    # Item and system are those of the same reply in other rows: a dataset and a file of ratings may be read together.
     about = ratings.reindex(columns=["item_id", "system"]).astype(object)
     found = ratings.assign(**about.fillna(about.groupby(ratings["reply_id"]).transform("first")))
     found["item_id"] = found["item_id"].fillna(found["reply_id"])
