@@ -162,7 +162,7 @@ def _texts(table: "DataFrame", interval: str | None) -> "DataFrame":
     for column in texts:
         cells = table[[column, *ends] if column == interval else [column]]
         if cells[column].dtype.kind in "if":
-            form = "{:.0f}" if (cells.stack() % 1 == 0).all() else "{:.3f}"
+            form = "{:.0f}" if (cells.stack().dropna() % 1 == 0).all() else "{:.3f}"
             shown = cells.map(lambda cell, form=form: MISSING if math.isnan(cell) else form.format(cell))
             is_small = (cells[column] != 0) & (cells[column].abs() < SMALL)
             texts[column] = shown[column].mask(is_small, f"< {SMALL}")

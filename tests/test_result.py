@@ -89,3 +89,8 @@ def test_a_table_with_gaps_is_shown_with_dashes() -> None:
     assert found.shown("main").to_numpy().tolist() == [["x", "1.000 [0.500, 1.500]"], ["–", "–"]]
     assert str(found).endswith(f"\n\nA note.\n\nfcconan:{fcconan.__version__}|made|data:x@1")
     assert "none" not in str(found) and found.to_frame() is table and found.to_frame("none").empty
+
+
+def test_counts_are_shown_without_decimals() -> None:
+    won = [{"item_id": f"i{n}", "system_a": "A", "system_b": "B", "verdict": "a"} for n in range(3)]
+    assert rank(won, bootstrap=Bootstrap(resamples=0)).shown("systems")["wins"].tolist() == ["3", "0"]
