@@ -47,7 +47,6 @@ BUDGET = {
     "scoring": 4591,
     "services": 4202,
 }
-TOTAL = sum(BUDGET.values())
 
 
 @functools.cache
@@ -120,7 +119,6 @@ def test_packages_keep_their_budget() -> None:
     for name, (source, _) in _modules().items():
         code[name.split("/")[0] if "/" in name else "."] += lines_of_code(source)
     assert {name: lines for name, lines in code.items() if lines > BUDGET.get(name, 0)} == {}
-    assert code.total() <= TOTAL
 
 
 def test_a_command_has_few_options_of_its_own() -> None:

@@ -1,4 +1,4 @@
-"""Digests of tables: one for each column, so that a new column is no difference and no text enters the record."""
+"""Digests of tables: one for each column, so that a new column counts as equal and texts stay out of the record."""
 
 import hashlib
 import json

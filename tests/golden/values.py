@@ -114,7 +114,7 @@ def equal(old: Value, new: Value) -> bool:
 def differences(recorded: Table, found: Table) -> list[tuple[Value, str]]:
     """Returns each value that differs from the record, with a line that says how.
 
-    A quantity that the record lacks altogether, such as a new column, is no difference.
+    A quantity that the record lacks altogether, such as a new column, counts as equal.
     """
     known = {(call, quantity) for call, quantity, _ in recorded}
     pairs = [(recorded.get(key), found.get(key)) for key in [*recorded, *(key for key in found if key not in recorded)]]
@@ -128,7 +128,7 @@ def differences(recorded: Table, found: Table) -> list[tuple[Value, str]]:
 
 
 def read(path: Path = RECORD) -> Table:
-    """Returns the recorded values; none if there is no record."""
+    """Returns the recorded values; an empty table without a record."""
     if not path.exists():
         return {}
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
