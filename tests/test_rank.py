@@ -419,3 +419,12 @@ def test_a_predicted_difference_is_that_of_two_means() -> None:
     a, b, apart = (found[["value", "people", "low", "high"]].to_numpy()[place] for place in range(3))
     assert found[["a", "b"]].iloc[2].tolist() == found["a"].iloc[:2].tolist() and apart[1] == pytest.approx(a[1] - b[1])
     assert apart[0] == pytest.approx(a[0] - b[0], abs=0.02) and apart[2] < apart[0] < apart[3]
+
+
+def test_a_difference_has_the_degrees_of_freedom_of_the_system_with_fewer_rated_items() -> None:
+    """A judge with one grade has no weight, so the interval is that of two means over other items."""
+    few, many = np.full(33, np.nan), np.random.default_rng(6).normal(3, 1, 33)
+    few[:3], many[:3] = (2.0, 3.0, 5.0), np.nan
+    apart = predicted(judged(few, np.ones(33)) + judged(many, np.ones(33), "B")).iloc[2]
+    variance = sum(np.nanvar(own, ddof=1) / np.isfinite(own).sum() for own in (few, many))
+    assert apart["high"] - apart["value"] == pytest.approx(stats.t.ppf(0.975, 2) * math.sqrt(variance))
