@@ -34,6 +34,7 @@ OLD = {
     "reproduce": "Recompute the values that the papers print.",
     "annotate": "Run an annotation campaign.",
 }
+LATEX = {"bench", "correlate", "rank"}  # commands with a table for a paper
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 app = App(
@@ -59,6 +60,7 @@ def run(
     *words: Annotated[str, Parameter(allow_leading_hyphen=True, show=False)],
     json: Annotated[Path | None, OUTPUT] = None,
     report: Annotated[Path | None, OUTPUT] = None,
+    latex: Annotated[Path | None, OUTPUT] = None,
     config: Annotated[Path | None, OUTPUT] = None,
     force: Annotated[bool, OUTPUT] = False,
 ) -> None:
@@ -68,6 +70,7 @@ def run(
         words: The command and its options.
         json: File for the result as JSON.
         report: Folder for the result as a page.
+        latex: File for the table of a paper, of bench, correlate and rank.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 
@@ -78,17 +81,21 @@ def run(
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
         if nested := app.config[0].config.keys() & {*COMMANDS, *OLD}:
             raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
-    for path in (json, report):
+    for path in (json, report, latex):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.absolute().parent} for {path.name}: choose another, or make it")
+    if latex is not None and not {*words} & LATEX:
+        raise InputError(f"--latex is a table of {', '.join(sorted(LATEX))}: leave it out")
     result = app(words, exit_on_error=False, print_error=False)
     if result is None:  # help or version
         return
     print(result)
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
+    if latex is not None:
+        latex.write_text(result.to_latex(), encoding="utf-8")
     if report is not None:
         print(f"Written: {result.to_html(report)}")
 

@@ -3,12 +3,14 @@
 import html
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import fcconan
+from fcconan.errors import InputError
+from fcconan.latex import Paper, latex
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -44,6 +46,10 @@ class Result:
         intervals: Name of a table -> the column whose interval is in `low` and `high`.
         pivots: Name of a table -> how it is shown; other tables are shown as they are.
         plots: Title -> function that returns a matplotlib plot for the page.
+        files: Path in the report folder -> function that returns the text of a further file.
+        choice: Column by which the page shows one part of its tables at a time, and plots with its values as titles.
+        references: Names of systems that are shown below a line.
+        paper: What `to_latex` prints.
 
     Examples:
         >>> import pandas as pd
@@ -64,6 +70,10 @@ class Result:
     intervals: Mapping[str, str] = field(default_factory=dict)
     pivots: Mapping[str, Pivot] = field(default_factory=dict)
     plots: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    files: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    choice: str | None = None
+    references: Collection[str] = ()
+    paper: Paper | None = None
 
     @property
     def signature(self) -> str:
@@ -91,10 +101,10 @@ class Result:
         return json.dumps(found, ensure_ascii=False, indent=1, default=lambda value: value.item()) + "\n"
 
     def to_html(self, folder: str | Path) -> Path:
-        """Writes a page with plots, tables, notes and signature, which needs no other file.
+        """Writes a page with plots, tables, notes and signature, which needs no other file, and the further files.
 
         Args:
-            folder: The folder of the page, which is created.
+            folder: The folder, which is created.
 
         Returns:
             The path of the page.
@@ -113,10 +123,23 @@ class Result:
                 plots[title] = "<svg" + drawn.getvalue().partition("<svg")[2]
         tables = {name: self.shown(name) for name in self.tables}
         template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
-        path = Path(folder) / "index.html"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(template.render(result=self, tables=tables, plots=plots), encoding="utf-8")
+        choices = [*self.to_frame()[self.choice].unique()] if self.choice else []
+        page = template.render(result=self, tables=tables, plots=plots, choices=choices)
+        for name, text in [*((name, write()) for name, write in self.files.items()), ("index.html", page)]:
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
         return path
+
+    def to_latex(self) -> str:
+        """Returns the table of a paper in LaTeX: see `fcconan.latex.latex`.
+
+        Raises:
+            InputError: The command has no such table.
+        """
+        if self.paper is None:
+            raise InputError(f"{self.command} has no table for a paper: leave --latex out")
+        return latex(self.paper, self.tables, self.references)
 
     def shown(self, name: str) -> "DataFrame":
         """Returns a table as texts for readers: numbers rounded, intervals behind their values, pivoted."""

@@ -12,7 +12,16 @@ from benchmarks.size import lines_of_code
 ROOT = Path(__file__).parents[1]
 # What has moved into the new form.
 MOVED = (
-    *("cli.py", "groups.py", "result.py", "report.py", "data/reader.py", "scoring/ranking.py", "scoring/verdicts.py"),
+    *(
+        "cli.py",
+        "groups.py",
+        "latex.py",
+        "result.py",
+        "report.py",
+        "data/reader.py",
+        "scoring/ranking.py",
+        "scoring/verdicts.py",
+    ),
     *("scoring/system_means.py", "scoring/paired_tests.py", "scoring/bradley_terry.py", "scoring/powered.py"),
 )
 # Largest number of each thing.
@@ -30,7 +39,7 @@ LIMITS = {
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
 BUDGET = {
-    ".": 228,
+    ".": 311,
     "annotation": 3856,
     "building": 2635,
     "data": 2291,

@@ -1,6 +1,7 @@
 """`Result`: its page, JSON, signature and printed form, seen on results of `fcconan.rank`."""
 
 import json
+import math
 import re
 from html import unescape
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 import fcconan
 from fcconan import Bootstrap, Result, Rows, rank
+from fcconan.errors import InputError
+from fcconan.latex import Paper
 
 SYSTEMS = ("A & <b>B</b>", "costs $3 to $x^$", "Plain [7] [8]", "<script>alert(1)</script>")
 
@@ -94,3 +97,51 @@ def test_a_table_with_gaps_is_shown_with_dashes() -> None:
 def test_counts_are_shown_without_decimals() -> None:
     won = [{"item_id": f"i{n}", "system_a": "A", "system_b": "B", "verdict": "a"} for n in range(3)]
     assert rank(won, bootstrap=Bootstrap(resamples=0)).shown("systems")["wins"].tolist() == ["3", "0"]
+
+
+@pytest.mark.parametrize(("p", "star"), [(0.05, "*"), (0.06, "")])
+def test_the_table_of_a_paper(p: float, star: str) -> None:
+    scores = pd.DataFrame(
+        [
+            ("A", "gold", 0.5, 0.25, 0.75),
+            ("B_2", "gold", 0.25, 0.125, 0.375),
+            ("random", "gold", 0.9, math.nan, math.nan),
+            ("A", "silver", -0.5, -0.75, -0.25),
+            ("B_2", "silver", math.nan, math.nan, math.nan),
+        ],
+        columns=["system", "tier", "value", "low", "high"],
+    )
+    differences = pd.DataFrame({"a": ["A"], "b": ["B_2"], "tier": ["gold"], "p_adjusted": [p]})
+    paper = Paper("scores", "system", "tier", {}, "NDCG & more")
+    tables = {"scores": scores, "differences": differences}
+    lines = Result("bench", tables, {}, references=["random"], paper=paper).to_latex().splitlines()
+    assert lines[5:14] == [
+        r" & gold & silver \\",
+        r"\midrule",
+        r"A & \textbf{.500} & \textbf{-.500} \\",
+        r" & \scriptsize[.25, .75] & \scriptsize[-.75, -.25] \\",
+        rf"B\_2 & .250{star} & -- \\",
+        r" & \scriptsize[.12, .38] & \\",
+        r"\midrule",
+        r"random & .900 & -- \\",
+        r"\bottomrule",
+    ]
+    assert r"NDCG \& more" in lines[-2]
+
+
+def test_a_result_without_a_table_for_papers_says_so() -> None:
+    with pytest.raises(InputError, match="agree has no table for a paper"):
+        Result("agree", {}, {}).to_latex()
+
+
+def test_the_page_shows_one_partition_at_a_time_with_references_below_a_line(tmp_path: Path) -> None:
+    scores = pd.DataFrame(
+        {"tier": ["gold", "silver", "gold"], "system": ["A", "A", "random"], "value": [0.5, 0.25, 0.1]}
+    )
+    result = Result(
+        "bench", {"scores": scores}, {}, choice="tier", references=["random"], files={"a/b.csv": lambda: "x\n"}
+    )
+    page = result.to_html(tmp_path).read_text()
+    assert "<option>gold</option><option>silver</option>" in page
+    assert page.count('<tr data-choice="gold">') == page.count('<tr data-choice="gold" class="reference">') == 1
+    assert (tmp_path / "a" / "b.csv").read_text() == "x\n"

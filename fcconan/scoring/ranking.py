@@ -6,6 +6,7 @@ from typing import Any, Literal
 from fcconan.data import RowSource, add_replies, read
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
+from fcconan.latex import Paper
 from fcconan.report import forest
 from fcconan.result import Pivot, Result
 from fcconan.scoring.system_means import rank_ratings
@@ -85,6 +86,7 @@ def rank(
         identity["predicted_by"] = predicted_by
     identity |= vars(bootstrap) if bootstrap.resamples else {"resamples": 0}
     (of, measure), first = next(iter(tables["systems"].groupby(["rater", "aspect"], sort=False)))
+    printed = {"rater": [of]} | ({"aspect": ["strength", "share"]} if found == "comparisons" else {})
     return Result(
         "rank",
         tables,
@@ -93,4 +95,5 @@ def rank(
         intervals={"systems": "value", "differences": "difference", "predicted": "value"},
         pivots={"systems": Pivot(("rater", "system"), ("aspect",))},
         plots={f"{measure} by {of}": partial(forest, first, label="system")},
+        paper=Paper("systems", "system", "aspect", printed, f"Scores by {of}", baseline, {"share": "win_rate"}),
     )

@@ -1,0 +1,105 @@
+"""The table that a paper prints of a result, in LaTeX."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+LEVEL = 0.05  # of significance
+SIGNS = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+}
+# A table that is wider than a column is made smaller.
+TABLE = r"""%% needs \usepackage{booktabs,graphicx}
+\begin{table}
+\centering\footnotesize\setlength{\tabcolsep}{3pt}
+\resizebox{\ifdim\width>\columnwidth\columnwidth\else\width\fi}{!}{\begin{tabular}{%s}
+\toprule
+%s
+\bottomrule
+\end{tabular}}
+\caption{%s}
+\end{table}
+"""
+
+
+class Paper(NamedTuple):
+    """The part of a long table that a paper prints.
+
+    Attributes:
+        table: Name of the table, with `value` and the interval `low` and `high`. Tests are in the table `differences`.
+        rows: Column with the compared systems, which are the rows.
+        columns: Column whose values are the columns.
+        where: Column -> values of the rows that are printed.
+        caption: What the values are.
+        baseline: Systems that all others were tested against; empty for all pairs.
+        tested_as: Name of a column -> its name in the tests, where it is another one.
+    """
+
+    table: str
+    rows: str
+    columns: str
+    where: Mapping[str, Sequence[str]]
+    caption: str
+    baseline: Sequence[str] = ()
+    tested_as: Mapping[str, str] = {}
+
+
+def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collection[str] = ()) -> str:
+    """Returns the table, which fits a column of an article: values with their intervals below, references at the end.
+
+    The best value of each column is bold. An asterisk marks a system whose differences from the baselines, or else from
+    the best system, all have an adjusted p of at most .05.
+
+    Args:
+        paper: What is printed.
+        tables: Tables of the result.
+        references: Rows below a line, which are never the best.
+    """
+    table, tests = tables[paper.table], tables["differences"].dropna(subset="p_adjusted")
+    for key, values in paper.where.items():
+        table = table[table[key].isin(values)]
+        tests = tests[tests[key].isin(values)] if key in tests and key != paper.columns else tests
+    names, columns = ([*table[key].unique()] for key in (paper.rows, paper.columns))
+    lines: dict[str, list[str]] = {name: [_escaped(name), ""] for name in names}
+    marked = False
+    for column in columns:
+        part = table[table[paper.columns] == column].set_index(paper.rows)
+        systems = part[~part.index.isin(references)].dropna(subset="value")
+        better = systems.get("higher_is_better", True) * 2 - 1
+        best = (systems["value"] * better).idxmax() if len(systems) else ""
+        own = tests[tests[paper.columns] == paper.tested_as.get(column, column)]
+        for name in names:
+            others = [other for other in paper.baseline or [best] if other != name]
+            compared = own[(own["a"].eq(name) & own["b"].isin(others)) | (own["b"].eq(name) & own["a"].isin(others))]
+            differs = bool(others) and len(compared) == len(others) and (compared["p_adjusted"] <= LEVEL).all()
+            marked |= differs
+            value, low, high = part.loc[name, ["value", "low", "high"]] if name in part.index else [float("nan")] * 3
+            shown = rf"\textbf{{{_number(value, 3)}}}" if name == best else _number(value, 3)
+            lines[name][0] += f" & {shown}{'*' if differs else ''}"
+            lines[name][1] += rf" & \scriptsize[{_number(low, 2)}, {_number(high, 2)}]" if low == low else " &"
+    first = [name for name in names if name not in references]
+    last = [name for name in names if name in references]
+    groups = [[f" & {' & '.join(_escaped(column) for column in columns)}"]]
+    groups += [[line for name in group for line in lines[name] if line.strip(" &")] for group in (first, last) if group]
+    body = "\n\\midrule\n".join(" \\\\\n".join(group) + r" \\" for group in groups)
+    caption = f"{_escaped(paper.caption)}, with intervals in brackets. Bold: best value of a column."
+    if marked:
+        other = " and ".join(map(_escaped, paper.baseline)) or "the best system"
+        caption += rf" *: differs from {other} (adjusted $p \le .05$)."
+    return TABLE % ("l" + "c" * len(columns), body, caption)
+
+
+def _escaped(text: str) -> str:
+    return "".join(SIGNS.get(sign, sign) for sign in str(text))
+
+
+def _number(value: float, digits: int) -> str:
+    """Returns a number with a number of digits, without a zero before the point."""
+    if value != value:
+        return "--"
+    shown = f"{value:.{max(0, digits - len(str(int(abs(value)))) * (abs(value) >= 1))}f}"
+    return shown.replace("0.", ".", 1) if abs(value) < 1 and shown.lstrip("-").startswith("0.") else shown
