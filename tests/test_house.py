@@ -26,10 +26,10 @@ MOVED = (
 )
 # Largest number of each thing.
 LIMITS = {
-    "dataclasses and named tuples": 230,
+    "dataclasses and named tuples": 231,
     "calls of asdict": 28,
     "hidden options": 136,
-    "raises of InputError": 747,
+    "raises of InputError": 749,
     "private functions with one caller and at most 8 lines": 235,
     "modules below 40 lines": 36,
     "modules above 450 lines": 0,
@@ -53,7 +53,7 @@ BUDGET = {
     "reporting": 1474,
     "reproduction": 811,
     "retrieval": 2883,
-    "scoring": 4591,
+    "scoring": 4593,
     "services": 4202,
 }
 
