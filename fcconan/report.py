@@ -23,5 +23,6 @@ def forest(table: "DataFrame", *, label: str) -> Any:
     axes.hlines(places, table["low"], table["high"], color=LINES)
     axes.plot(table["value"], places, "o", color=POINTS)
     axes.set_yticks(places, table[label])
+    axes.set_ylim(0.5, len(table) + 0.5)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
