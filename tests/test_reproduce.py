@@ -101,7 +101,7 @@ def test_sources_are_pinned_files(paper: str) -> None:
     ],
 )
 def test_a_printed_value_has_a_number_and_a_unit(printed: str, expected: tuple[Any, ...]) -> None:
-    assert parse_printed(printed) == (expected[0], pytest.approx(expected[1]), expected[2])
+    assert [*parse_printed(printed)] == [expected[0], pytest.approx(expected[1]), expected[2]]
 
 
 @pytest.mark.parametrize("printed", ["", "-", "1,23", "1.2.3", "nan", "0.5 (0.1)", "%"])

@@ -16,6 +16,7 @@ from fcconan.result import Pivot, Result
 
 FROM_PRINT = "from printed values"
 BY_CHANCE = "close to the printed value by chance"
+COLUMNS = "paper table row column published recomputed status note command source".split()
 
 
 def reproduce(*papers: str, data_dir: Path | None = None) -> Result:
@@ -31,9 +32,9 @@ def reproduce(*papers: str, data_dir: Path | None = None) -> Result:
 
     Returns:
         `summary`: the number `n` of values by paper, table (`all` for the whole paper) and status. `values`: each
-        printed value in the order of the paper, with `recomputed`, `status`, `source` (upstream files of both the
-        recomputed value and the results file), `command` and `note`. The command prints the recomputed value or, where
-        the note has a second value of the package, that one.
+        printed value in the order of the paper, with `recomputed`, `status`, `note`, `command` and `source`. The
+        command prints the recomputed value or, where the note has a second value of the package, that one. The source
+        has the upstream files of the recomputed value and of the results file.
 
     Raises:
         InputError: A paper is unknown, or a dataset cannot be built.
@@ -50,7 +51,7 @@ def reproduce(*papers: str, data_dir: Path | None = None) -> Result:
         load_paper(name)
     with TemporaryDirectory() as folder:
         data = Datasets(data_dir or Path(folder))
-        values = pd.DataFrame([row for name in names for row in _compare(name, data)])
+        values = pd.DataFrame([row for name in names for row in _compare(name, data)], columns=COLUMNS)
     counted = pd.concat([values.assign(table="all"), values], ignore_index=True)
     flags = pd.get_dummies(counted["status"], dtype=int).reindex(columns=[*STATUSES], fill_value=0)
     sums = flags.groupby([counted["paper"], counted["table"]], sort=False).sum().stack()
@@ -61,7 +62,7 @@ def reproduce(*papers: str, data_dir: Path | None = None) -> Result:
     return Result("reproduce", tables, identity, pivots=pivots, choice="paper")
 
 
-def _compare(paper: str, data: Datasets) -> Iterator[dict[str, Any]]:
+def _compare(paper: str, data: Datasets) -> Iterator[tuple[Any, ...]]:
     """Yields the printed values of a paper in its order, each with its recomputed value."""
     recomputed, results = _recompute(paper, data)
     for table, row, column, published in load_paper(paper).cells():
@@ -87,18 +88,8 @@ def _compare(paper: str, data: Datasets) -> Iterator[dict[str, Any]]:
             twice = ", rounded twice" if equality == "rounding" else ""
             notes.append(f"the authors' results file: {theirs:.5f}{twice}")
             files += their_files
-        yield {
-            "paper": paper,
-            "table": table.id,
-            "row": row,
-            "column": column,
-            "published": published,
-            "recomputed": math.nan if number is None else number,
-            "status": status,
-            "source": "; ".join(files),
-            "command": command,
-            "note": "; ".join(filter(None, notes)),
-        }
+        texts = ["; ".join(filter(None, notes)), command, "; ".join(files)]
+        yield paper, *key, published, math.nan if number is None else number, status, *texts
 
 
 def _recompute(paper: str, data: Datasets) -> tuple[dict[Key, RecomputedValue], Results]:

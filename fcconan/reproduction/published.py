@@ -38,7 +38,7 @@ class _Strict(BaseModel):
 
 
 class Remark(_Strict):
-    """What holds for some values of a table.
+    """A note, files or a command of some values of a table.
 
     Attributes:
         rows: Names of rows, or shell patterns; default: all rows.
@@ -123,12 +123,9 @@ class Paper(_Strict):
         return next(table for table in self.tables if table.id == name)
 
     def printed(self, table: str) -> dict[str, dict[str, str]]:
-        """Returns the values of a table as printed, by row and column; empty for an unknown table."""
-        found: dict[str, dict[str, str]] = {}
-        for each, row, column, printed in self.cells():
-            if each.id == table:
-                found.setdefault(row, {})[column] = printed
-        return found
+        """Returns the values of a table as printed, by row and column."""
+        columns, rows = self.table(table).columns, self.table(table).rows.items()
+        return {row: {name: each for name, each in zip(columns, cells, strict=True) if each} for row, cells in rows}
 
     def parsed(self, table: str) -> dict[str, dict[str, PrintedValue]]:
         """Returns the values of a table as numbers, by row and column."""

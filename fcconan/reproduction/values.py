@@ -1,12 +1,14 @@
 """Recomputed values, and the comparison of a printed value with its recomputed one."""
 
 import math
+import operator
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from fcconan.reproduction.published import PrintedValue
 
 STATUSES = ("exact", "rounding", "equals_results_file", "differs", "needs_model", "not_released")
+_BOUNDS = {"<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge}
 _TOLERANCE = 1e-9  # in printed units, for floating-point errors
 
 
@@ -49,13 +51,7 @@ def status_of(printed: PrintedValue, value: float | None) -> str:
     if value is None or not math.isfinite(value):
         return "differs"
     if printed.bound:
-        holds = {
-            "<": value < printed.value,
-            ">": value > printed.value,
-            "≤": value <= printed.value,
-            "≥": value >= printed.value,
-        }
-        return "exact" if holds[printed.bound] else "differs"
+        return "exact" if _BOUNDS[printed.bound](value, printed.value) else "differs"
     if printed.unit == 1 and float(value).is_integer():
         return "exact" if value == printed.value else "differs"
     units, shown = value / printed.unit, printed.value / printed.unit
