@@ -18,6 +18,9 @@ from .parsing import (
     parse_multi as parse_multi,
     parse_rating as parse_rating,
 )
+from .reproduction import (
+    reproduce as reproduce,
+)
 from .result import (
     Result as Result,
 )
@@ -72,8 +75,6 @@ from .services import (
     RateResult as RateResult,
     RaterQualityOptions as RaterQualityOptions,
     RaterQualityResult as RaterQualityResult,
-    ReproduceOptions as ReproduceOptions,
-    ReproduceResult as ReproduceResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
     RubricOptions as RubricOptions,
@@ -113,7 +114,6 @@ from .services import (
     publish as publish,
     queue_units as queue_units,
     rate as rate,
-    reproduce as reproduce,
     show_prompt as show_prompt,
     simulate as simulate,
     tier as tier,

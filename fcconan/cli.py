@@ -17,6 +17,10 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "reproduce": (
+        "fcconan.reproduction.comparison:reproduce",
+        "Recompute the values that the papers print.",
+    ),
 }
 # Commands that have not moved yet.
 OLD = {
@@ -31,7 +35,6 @@ OLD = {
     "metrics": "Compute text metrics of replies.",
     "correlate": "Correlate metrics and judges with people.",
     "agree": "Measure the agreement of raters.",
-    "reproduce": "Recompute the values that the papers print.",
     "annotate": "Run an annotation campaign.",
 }
 LATEX = {"bench", "correlate", "rank"}  # commands with a table for a paper

@@ -44,7 +44,6 @@ WRITTEN = {
     "fcconan.annotation.qualification": ["Result"],
     "fcconan.annotation.imports": ["Imported"],
     "fcconan.annotation.progress": ["Share"],
-    "fcconan.reproduction.comparison": ["Cell"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
@@ -110,7 +109,7 @@ def test_figures_of_dataclasses_are_defined() -> None:
         for each in fields(getattr(importlib.import_module(module), name))
         if re.search(r"\b(int|float|Counter)\b", each.type if isinstance(each.type, str) else repr(each.type))
     }
-    assert {"threshold", "recall_likely", "n_ceiling", "first_chosen", "recomputed"} <= found
+    assert {"threshold", "recall_likely", "n_ceiling", "first_chosen"} <= found
     assert undefined(found) == []
 
 
@@ -133,7 +132,7 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.annotation.validation import KINDS
-    from fcconan.reproduction.values import STATUSES
+    from fcconan.reproduction import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation import coefficients, levels

@@ -26,7 +26,6 @@ from fcconan.oldcli import (
     list_datasets,
     metrics,
     publish,
-    reproduce,
 )
 from fcconan.oldcli.typer_command import Group
 
@@ -50,7 +49,7 @@ COMMANDS = {
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
     "Scores": (metrics, correlate, agree),
-    "Results": (reproduce, publish),
+    "Results": (publish,),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:

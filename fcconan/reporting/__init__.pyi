@@ -28,9 +28,6 @@ from .page import (
 from .plots import (
     curve_plot as curve_plot,
 )
-from .reproduced_values import (
-    reproduction_tables as reproduction_tables,
-)
 from .scores import (
     agreement_notes as agreement_notes,
     agreement_page as agreement_page,

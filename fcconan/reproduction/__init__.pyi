@@ -1,9 +1,5 @@
 from .comparison import (
-    FROM_PRINT as FROM_PRINT,
-    Cell as Cell,
-    as_rows as as_rows,
     reproduce as reproduce,
-    reproduction_signature as reproduction_signature,
 )
 from .datasets import (
     Datasets as Datasets,
@@ -11,7 +7,9 @@ from .datasets import (
 from .published import (
     load_paper as load_paper,
     paper_names as paper_names,
+    parse_printed as parse_printed,
 )
 from .values import (
     STATUSES as STATUSES,
+    status_of as status_of,
 )

@@ -1,107 +1,115 @@
-"""The reproduction table: every printed value of a paper with its recomputed value, status and note."""
+"""`reproduce`: the values that the papers print, and the same values recomputed from the released data."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-import fcconan
-from fcconan.errors import InputError
+from fcconan.building import load_recipe
 from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import load_paper, parse_printed
-from fcconan.reproduction.values import Recompute, RecomputedValue, Status, status_of
+from fcconan.reproduction.published import load_paper, paper_names, parse_printed
+from fcconan.reproduction.values import STATUSES, Key, RecomputedValue, Results, status_of
+from fcconan.result import Pivot, Result
 
 FROM_PRINT = "from printed values"
 BY_CHANCE = "close to the printed value by chance"
+COLUMNS = "paper table row column published recomputed status note command source".split()
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A printed value and its recomputed value: one row of the reproduction table.
+def reproduce(*papers: str, data_dir: Path | None = None) -> Result:
+    """Recompute the values that the papers print.
 
-    Attributes:
-        paper: Short name of the paper.
-        table: Name of the table in the paper.
-        row: Name of the row.
-        column: Name of the column.
-        published: The value as printed.
-        recomputed: The recomputed value, or None.
-        status: `exact`: equal in all printed digits; `rounding`: the paper truncated the value or rounded it twice;
-            `differs`; `needs_model`: the value needs a model; `not_released`: the data were not published.
-        note: Reason of the status, and rows of the value.
-    """
-
-    paper: str
-    table: str
-    row: str
-    column: str
-    published: str
-    recomputed: float | None
-    status: Status
-    note: str
-
-
-def reproduce(paper: str, data: Datasets, recompute: Recompute | None = None) -> list[Cell]:
-    """Recomputes the printed values of a paper.
+    The statuses: `exact`: equal in all printed digits; `rounding`: the paper truncated the value or rounded it twice;
+    `equals_results_file`: the printed value equals the results files of the authors, but the public rows do not give
+    it; `differs`; `needs_model`: the value needs a model; `not_released`: the data were not published.
 
     Args:
-        paper: Short name of the paper.
-        data: Datasets of the paper; they are built when they are first read.
-        recompute: Function that computes the values; default: the function of this package for the paper.
+        papers: Short names of papers: cseval, fc-conan, multi-aspect, pairwise-ranking; default: all.
+        data_dir: Folder of built datasets, which later runs use again; default: they are built for this run only.
 
     Returns:
-        One cell for each printed value, in the order of the paper.
+        `summary`: the number `n` of values by paper, table (`all` for the whole paper) and status. `values`: each
+        printed value in the order of the paper, with `recomputed`, `status`, `note`, `command` and `source`. The
+        command prints the recomputed value or, where the note has a second value of the package, that one. The source
+        has the upstream files of the recomputed value and of the results file.
 
     Raises:
-        InputError: The paper is unknown, or a dataset cannot be built.
-        ValueError: A printed value has neither a recomputed value nor a reason, or a recomputed value belongs to no
-            printed one.
+        InputError: A paper is unknown, or a dataset cannot be built.
+
+    Examples:
+        >>> found = reproduce("multi-aspect").to_frame("values")
+        >>> found["status"].value_counts().to_dict()
+        {'not_released': 1051, 'exact': 1}
     """
-    published = load_paper(paper)
-    values = dict((recompute or _load_recompute(paper))(data))
-    cells = []
-    for table, row, column, printed in published.cells():
-        value = values.pop((table.id, row, column), None)
-        reason = table.reason(row)
-        if value is None and reason is not None:
-            value = RecomputedValue(None, reason.why, reason.without)
-        if value is None:
-            raise ValueError(f"{paper}, {table.id}, {row}, {column}: no value and no reason for its absence")
-        cells.append(_compare((paper, table.id, row, column, printed), value, table.notes(row, column)))
-    if values:
-        raise ValueError(f"{paper}: recomputed values without a printed value: {sorted(values)[:3]}")
-    return cells
+    import pandas as pd
+
+    names = list(dict.fromkeys(papers or paper_names()))
+    for name in names:
+        load_paper(name)
+    with TemporaryDirectory() as folder:
+        data = Datasets(data_dir or Path(folder))
+        values = pd.DataFrame([row for name in names for row in _compare(name, data)], columns=COLUMNS)
+    counted = pd.concat([values.assign(table="all"), values], ignore_index=True)
+    flags = pd.get_dummies(counted["status"], dtype=int).reindex(columns=[*STATUSES], fill_value=0)
+    sums = flags.groupby([counted["paper"], counted["table"]], sort=False).sum().stack()
+    tables = {"summary": sums.rename_axis(["paper", "table", "status"]).rename("n").reset_index(), "values": values}
+    used = [f"{name}@{fingerprint}" for name, fingerprint in sorted(data.fingerprints.items())]
+    identity = {"papers": "+".join(names), "data": "+".join(used)}
+    pivots = {"summary": Pivot(("paper", "table"), ("status",), "n")}
+    return Result("reproduce", tables, identity, pivots=pivots, choice="paper")
 
 
-def _compare(where: tuple[str, str, str, str, str], value: RecomputedValue, remarks: Sequence[str]) -> Cell:
-    number = None if value.value is None or not math.isfinite(value.value) else value.value
-    status = value.without or status_of(parse_printed(where[-1]), number)
-    by_chance = value.by_chance and status != "differs"
-    source = ": ".join(filter(None, [FROM_PRINT if value.from_print else "", value.note]))
-    notes = [source, *remarks, BY_CHANCE if by_chance else ""]
-    return Cell(*where, number, "differs" if by_chance else status, "; ".join(filter(None, notes)))
+def _compare(paper: str, data: Datasets) -> Iterator[tuple[Any, ...]]:
+    """Yields the printed values of a paper in its order, each with its recomputed value."""
+    recomputed, results = _recompute(paper, data)
+    for table, row, column, published in load_paper(paper).cells():
+        key, printed = (table.id, row, column), parse_printed(published)
+        remarks = [each for each in table.remarks if each.applies_to(row, column)]
+        value = recomputed.get(key) or RecomputedValue(None, without=table.reason(row))
+        number = None if value.value is None or not math.isfinite(value.value) else float(value.value)
+        status = value.without or status_of(printed, number)
+        notes = [": ".join(filter(None, [FROM_PRINT if value.from_print else "", value.note]))]
+        notes += [each.note for each in remarks]
+        if value.by_chance and status != "differs":
+            status = "differs"
+            notes.append(BY_CHANCE)
+        command = ""
+        files: list[str] = []
+        if number is not None:
+            files += _files(paper, next((each.source for each in reversed(remarks) if each.source), ()))
+            command = [f"fcconan reproduce {paper}", *(each.command for each in remarks if each.command)][-1]
+        if key in results:
+            theirs, their_files = results[key]
+            equality = status_of(printed, theirs)
+            status = "equals_results_file" if equality == "exact" else status
+            twice = ", rounded twice" if equality == "rounding" else ""
+            notes.append(f"the authors' results file: {theirs:.5f}{twice}")
+            files += their_files
+        texts = ["; ".join(filter(None, notes)), command, "; ".join(files)]
+        yield paper, *key, published, math.nan if number is None else number, status, *texts
 
 
-def reproduction_signature(papers: Sequence[str], fingerprints: Mapping[str, str]) -> str:
-    """Returns the signature of a reproduction: version, papers, and datasets with their fingerprints."""
-    used = [f"{name}@{fingerprint}" for name, fingerprint in sorted(fingerprints.items())]
-    return f"fcconan:{fcconan.__version__}|reproduce:{'+'.join(papers)}|data:{'+'.join(used) or 'none'}"
+def _recompute(paper: str, data: Datasets) -> tuple[dict[Key, RecomputedValue], Results]:
+    """Returns the values of a paper that are computed, and those of the authors' results files."""
+    from fcconan.reproduction import cseval, cseval_results, fc_conan, pairwise_ranking
+
+    if paper == "multi-aspect":  # the scores behind all other values are not released
+        pairs = data.rows(paper, "pairs", "train")
+        return {("text 3", "training-pairs", "count"): RecomputedValue(len(pairs))}, {}
+    recompute = {"cseval": cseval, "fc-conan": fc_conan, "pairwise-ranking": pairwise_ranking}[paper].recompute
+    return recompute(data), cseval_results.read_results_files(data) if paper == "cseval" else {}
 
 
-def as_rows(cells: list[Cell]) -> list[dict[str, Any]]:
-    """Returns the cells as dictionaries, for JSON."""
-    return [asdict(cell) for cell in cells]
-
-
-def _load_recompute(paper: str) -> Recompute:
-    from fcconan.reproduction import cseval, fc_conan, multi_aspect, pairwise_ranking
-
-    known: dict[str, Recompute] = {
-        "cseval": cseval.recompute,
-        "fc-conan": fc_conan.recompute,
-        "multi-aspect": multi_aspect.recompute,
-        "pairwise-ranking": pairwise_ranking.recompute,
-    }
-    if paper not in known:
-        raise InputError(f"{paper} cannot be recomputed: choose among {', '.join(known)}")
-    return known[paper]
+@cache
+def _files(paper: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns repository and path of the files that a remark names; never a path that names people."""
+    found: list[str] = []
+    for name in names:
+        recipe, _, pattern = name.rpartition("/")
+        sources = load_recipe(recipe).sources if recipe else load_paper(paper).sources
+        used = [each for key, each in sources.items() if fnmatchcase(key, pattern) and not each.path_names_people]
+        found += [f"{each.repository}/{each.path}" for each in used]
+    return tuple(found)

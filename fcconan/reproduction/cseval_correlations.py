@@ -105,7 +105,7 @@ def count_rows_of_table_1(data: Datasets) -> int:
     key = "spearman_suitableness"
     rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
     (row,) = (row for row in rows if row["metric"] == "gpt-4_suitableness_score")
-    r, t = row.number("coefficient"), row.number("t")
+    r, t = row.number("suitableness"), row.number("t")
     assert r is not None and t is not None
     return round(2 + t**2 * (1 - r**2) / r**2)
 

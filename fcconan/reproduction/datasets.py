@@ -1,9 +1,7 @@
 """The datasets behind the recomputed values, built on first use."""
 
-import tempfile
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from fcconan.building import build, table_path
 from fcconan.data import MANIFEST, content_folder, fetch, file_sha256, read_manifest, read_table
@@ -17,26 +15,16 @@ class Datasets:
     """Datasets of the catalogue, built on first use.
 
     Args:
-        folder: Folder with one subfolder per dataset; None for a temporary folder.
+        folder: Folder with one subfolder per dataset.
 
     Attributes:
         fingerprints: Fingerprints of the datasets used so far, by name of the recipe.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._temporary = tempfile.TemporaryDirectory() if folder is None else None
-        self._folder = Path(self._temporary.name) if self._temporary is not None else folder
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self.fingerprints: dict[str, str] = {}
         self._rows: dict[tuple[str, str, str], list[Row]] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._temporary is not None:
-            self._temporary.cleanup()
 
     def path(self, name: str) -> Path:
         """Returns the folder of a dataset; a missing dataset is built.
@@ -44,7 +32,6 @@ class Datasets:
         Raises:
             InputError: The dataset cannot be built, or the folder holds another, a labels-only or a changed dataset.
         """
-        assert self._folder is not None
         folder = self._folder / name
         if name not in self.fingerprints:
             exists = (folder / MANIFEST).is_file()
@@ -55,8 +42,9 @@ class Datasets:
                 raise InputError(
                     f"{folder} is not {name} with its texts: give another --data-dir, or remove the folder"
                 )
-            if exists:
-                _check_files(folder, manifest)
+            for file, written in manifest["files"].items() if exists else ():
+                if not (folder / file).is_file() or file_sha256(folder / file) != written["sha256"]:
+                    raise InputError(f"{folder / file} was changed after the build: remove {folder} to build it again")
             self.fingerprints[name] = manifest["fingerprint"]
         return folder
 
@@ -78,14 +66,5 @@ class Datasets:
             InputError: The file is unavailable, or its hash differs.
         """
         found = fetch(load_paper(paper).sources[key], folder=content_folder())
-        if found is None:
-            raise InputError(f"{paper}: the file {key} is unavailable: connect to the network, or set FCCONAN_MIRROR")
+        assert found is not None  # only optional files may be missing
         return found
-
-
-def _check_files(folder: Path, manifest: dict[str, Any]) -> None:
-    """Checks the files of a dataset against the hashes in its manifest."""
-    for name, written in manifest["files"].items():
-        file = folder / name
-        if not file.is_file() or file_sha256(file) != written["sha256"]:
-            raise InputError(f"{file} was changed after the build: remove {folder} to build it again")

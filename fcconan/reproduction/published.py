@@ -2,58 +2,65 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import yaml
+from pydantic import BaseModel, ConfigDict
 
-from fcconan.data import Source, YamlFile, content_folder, explain_error
+from fcconan.data import Source, content_folder
 from fcconan.errors import InputError
 
-Without = Literal["needs_model", "not_released"]
 # Papers print approximation signs, bounds, commas between thousands, percent signs and marks of significance.
 _NUMBER = re.compile(
     r"(?P<sign>[≈~<>≤≥]?)\s?(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?(?:e[+-]?\d+)?)\s?(?:%|\*+|†)?"
 )
 
 
+class PrintedValue(NamedTuple):
+    """A printed value as a number.
+
+    Attributes:
+        value: The number.
+        unit: Unit of the last printed digit, such as 0.01 for `.50`.
+        bound: `<`, `>`, `≤` or `≥` if the paper prints a bound; otherwise empty.
+    """
+
+    value: float
+    unit: float
+    bound: str = ""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Reason(_Strict):
-    """The reason for values that cannot be recomputed.
-
-    Attributes:
-        without: `needs_model`: the value needs a model; `not_released`: the data were not published.
-        why: Explanation.
-    """
-
-    without: Without
-    why: str = Field(min_length=1)
-
-
 class Remark(_Strict):
-    """A remark about some printed values, such as a misprint; `tests/reproduction` checks it.
+    """A note, files or a command of some values of a table.
 
     Attributes:
-        note: Text of the remark.
         rows: Names of rows, or shell patterns; default: all rows.
         columns: Names of columns, or shell patterns; default: all columns.
+        note: A remark, such as a misprint, or the reason of `without`.
+        without: `needs_model`: the values need a model; `not_released`: the data were not published.
+        source: Upstream files of recomputed values: keys of `Paper.sources`, or patterns as in `fc-conan/*` for the
+            files of a recipe.
+        command: Command that prints recomputed values, or a second value in their note.
     """
 
-    note: str = Field(min_length=1)
     rows: tuple[str, ...] = ("*",)
     columns: tuple[str, ...] = ("*",)
+    note: str = ""
+    without: Literal["needs_model", "not_released"] | None = None
+    source: tuple[str, ...] = ()
+    command: str = ""
 
     def applies_to(self, row: str, column: str) -> bool:
         """Returns whether the remark applies to the value in a row and column."""
-        return any(fnmatchcase(row, name) for name in self.rows) and any(
-            fnmatchcase(column, name) for name in self.columns
-        )
+        names = ((row, self.rows), (column, self.columns))
+        return all(any(fnmatchcase(name, pattern) for pattern in patterns) for name, patterns in names)
 
 
 class PaperTable(_Strict):
@@ -64,30 +71,18 @@ class PaperTable(_Strict):
         about: Description of the content.
         columns: Names of the columns.
         rows: Printed values by name of the row, one for each column; None for an empty cell.
-        without: Reason, if no value of the table can be recomputed.
-        why: Explanation of `without`.
-        without_rows: Reasons for single rows, by name of the row.
-        remarks: Remarks about the values.
+        remarks: Remarks about the values; of several sources or commands of a value, the last one holds.
     """
 
     id: str
     about: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[str | None, ...]]
-    without: Without | None = None
-    why: str | None = None
-    without_rows: dict[str, Reason] = {}
     remarks: tuple[Remark, ...] = ()
 
-    def reason(self, row: str) -> Reason | None:
-        """Returns the reason why a row cannot be recomputed, or None."""
-        if row in self.without_rows:
-            return self.without_rows[row]
-        return None if self.without is None else Reason(without=self.without, why=self.why or "")
-
-    def notes(self, row: str, column: str) -> list[str]:
-        """Returns the remarks about a value, in the order of the file."""
-        return [each.note for each in self.remarks if each.applies_to(row, column)]
+    def reason(self, row: str) -> str | None:
+        """Returns why a row cannot be recomputed, `needs_model` or `not_released`, or None."""
+        return next((each.without for each in self.remarks if each.without and each.applies_to(row, "")), None)
 
 
 class Paper(_Strict):
@@ -128,32 +123,14 @@ class Paper(_Strict):
         return next(table for table in self.tables if table.id == name)
 
     def printed(self, table: str) -> dict[str, dict[str, str]]:
-        """Returns the values of a table as printed, by row and column; empty for an unknown table."""
-        found: dict[str, dict[str, str]] = {}
-        for each, row, column, printed in self.cells():
-            if each.id == table:
-                found.setdefault(row, {})[column] = printed
-        return found
+        """Returns the values of a table as printed, by row and column."""
+        columns, rows = self.table(table).columns, self.table(table).rows.items()
+        return {row: {name: each for name, each in zip(columns, cells, strict=True) if each} for row, cells in rows}
 
-    def parsed(self, table: str) -> "dict[str, dict[str, PrintedValue]]":
+    def parsed(self, table: str) -> dict[str, dict[str, PrintedValue]]:
         """Returns the values of a table as numbers, by row and column."""
         rows = self.printed(table).items()
         return {row: {column: parse_printed(printed) for column, printed in cells.items()} for row, cells in rows}
-
-
-@dataclass(frozen=True)
-class PrintedValue:
-    """A printed value as a number.
-
-    Attributes:
-        value: The number.
-        unit: Unit of the last printed digit, such as 0.01 for `.50`.
-        bound: `<`, `>`, `≤` or `≥` if the paper prints a bound; otherwise empty.
-    """
-
-    value: float
-    unit: float
-    bound: str = ""
 
 
 def paper_names() -> list[str]:
@@ -169,16 +146,12 @@ def load_paper(name: str) -> Paper:
         name: Short name of the paper, such as `fc-conan`.
 
     Raises:
-        InputError: The paper is unknown, or its file is invalid.
+        InputError: The paper is unknown.
     """
     if name not in paper_names():
         raise InputError(f"the paper {name!r} is unknown: choose among {', '.join(paper_names())}")
-    file = YamlFile(content_folder() / "benchmarks" / "published" / f"{name}.yaml")
-    try:
-        return Paper.model_validate(file.data)
-    except ValidationError as error:
-        message = explain_error(file, error, whole="the file", known_keys=lambda location: PaperTable.model_fields)
-        raise InputError(message) from error
+    path = content_folder() / "benchmarks" / "published" / f"{name}.yaml"
+    return Paper.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
 def parse_printed(printed: str) -> PrintedValue:

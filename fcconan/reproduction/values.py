@@ -1,26 +1,24 @@
 """Recomputed values, and the comparison of a printed value with its recomputed one."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Literal
+import operator
+from collections.abc import Mapping
+from typing import NamedTuple
 
-from fcconan.reproduction.datasets import Datasets
-from fcconan.reproduction.published import PrintedValue, Without
+from fcconan.reproduction.published import PrintedValue
 
-Status = Literal["exact", "rounding", "differs", "needs_model", "not_released"]
-STATUSES: tuple[Status, ...] = ("exact", "rounding", "differs", "needs_model", "not_released")
+STATUSES = ("exact", "rounding", "equals_results_file", "differs", "needs_model", "not_released")
+_BOUNDS = {"<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge}
 _TOLERANCE = 1e-9  # in printed units, for floating-point errors
 
 
-@dataclass(frozen=True)
-class RecomputedValue:
+class RecomputedValue(NamedTuple):
     """A value that was recomputed.
 
     Attributes:
         value: The number; None if it is undefined.
         note: Rows of the value, if they are not those of the paper, and the reason of a difference, if it is known.
-        without: Reason of a missing value that another machine could compute.
+        without: Reason of a missing value that another machine could compute: `needs_model`.
         from_print: Whether the value follows from printed values instead of data; the note states so.
         by_chance: Whether other rows or random draws than the paper's were used. Equality then proves nothing, so the
             status is `differs`.
@@ -28,16 +26,16 @@ class RecomputedValue:
 
     value: float | None
     note: str = ""
-    without: Without | None = None
+    without: str | None = None
     from_print: bool = False
     by_chance: bool = False
 
 
 Key = tuple[str, str, str]  # table, row, column
-Recompute = Callable[[Datasets], Mapping[Key, RecomputedValue]]
+Results = Mapping[Key, tuple[float, list[str]]]  # values of the authors' results files, and the files
 
 
-def status_of(printed: PrintedValue, value: float | None) -> Status:
+def status_of(printed: PrintedValue, value: float | None) -> str:
     """Compares a printed value with the recomputed one.
 
     The status `rounding` covers two slips: truncation, and rounding to one or two further digits before the final
@@ -53,13 +51,7 @@ def status_of(printed: PrintedValue, value: float | None) -> Status:
     if value is None or not math.isfinite(value):
         return "differs"
     if printed.bound:
-        holds = {
-            "<": value < printed.value,
-            ">": value > printed.value,
-            "≤": value <= printed.value,
-            "≥": value >= printed.value,
-        }
-        return "exact" if holds[printed.bound] else "differs"
+        return "exact" if _BOUNDS[printed.bound](value, printed.value) else "differs"
     if printed.unit == 1 and float(value).is_integer():
         return "exact" if value == printed.value else "differs"
     units, shown = value / printed.unit, printed.value / printed.unit

@@ -148,11 +148,6 @@ from .rater_training import (
 from .reply_options import (
     GenerateOptions as GenerateOptions,
 )
-from .reproduction import (
-    ReproduceOptions as ReproduceOptions,
-    ReproduceResult as ReproduceResult,
-    reproduce as reproduce,
-)
 from .results import (
     Result as Result,
     write_json as write_json,

@@ -236,7 +236,9 @@ def audit(found: Json, *_: Any) -> Iterator[Row]:
 def reproduce(found: Json, *_: Any) -> Iterator[Row]:
     """Reads `reproduce`: every printed and recomputed value, and its status."""
     keys, columns = ("paper", "table", "row", "column"), ("published", "recomputed", "status")
-    yield from from_tables({"values": found}, keys=keys, row="K01", values=columns)
+    # Issue 30: values of this new status had another one; tests/upstream/test_reproduce.py computes and counts them.
+    of = [{k: v for k, v in each.items() if v != "equals_results_file"} for each in found["tables"]["values"]]
+    yield from from_tables({"values": of}, keys=keys, row="K01", values=columns)
 
 
 def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:

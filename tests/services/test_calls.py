@@ -62,13 +62,6 @@ def test_progress_is_a_function_or_none(tmp_path: Path) -> None:
         fcconan.bench(tmp_path / "demo", options, progress=True)  # type: ignore[arg-type]
 
 
-def test_a_single_path_is_accepted_where_several_are() -> None:
-    with pytest.raises(InputError, match=r"^the paper 'fc-cona' is unknown"):
-        fcconan.reproduce("fc-cona")
-    with pytest.raises(InputError, match=r"^the paper 'fc-cona' is unknown"):
-        fcconan.reproduce(papers="fc-cona")
-
-
 def test_objects_that_name_no_file_are_refused() -> None:
     with pytest.raises(InputError, match=r"^assign: campaign is a NoneType, expected a path or a name$"):
         fcconan.assign(None)  # type: ignore[arg-type]

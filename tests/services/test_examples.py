@@ -26,7 +26,7 @@ PUBLIC = sorted({inspect.unwrap(getattr(fcconan, name)).__module__ for name in F
 def test_examples_give_what_they_show(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    if name == "fcconan.services.reproduction":
+    if name == "fcconan.reproduction.comparison":
         request.getfixturevalue("mirror")  # the published files of a paper; without them the test is skipped
     monkeypatch.chdir(tmp_path)
     there = {
