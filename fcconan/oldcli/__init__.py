@@ -18,7 +18,6 @@ from fcconan.oldcli import (
     annotate,
     bench,
     build,
-    correlate,
     finetune,
     generate,
     hydrate,
@@ -49,7 +48,7 @@ COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
-    "Scores": (metrics, correlate, agree),
+    "Scores": (metrics, agree),
     "Results": (reproduce, publish),
 }
 for panel, verbs in COMMANDS.items():
