@@ -30,7 +30,7 @@ class Paper(NamedTuple):
     """The part of a long table that a paper prints.
 
     Attributes:
-        table: Name of the table, with `value` and the interval `low` and `high`. Tests are in `differences`, if there are any.
+        table: Name of the table, with `value` and the interval `low` and `high`. Tests are in `differences`.
         rows: Column with the compared systems, which are the rows.
         columns: Column whose values are the columns.
         where: Column -> values of the rows that are printed.

@@ -18,6 +18,7 @@ from .comparisons import (
 )
 from .correlating import (
     correlate as correlate,
+    scores_of as scores_of,
 )
 from .correlation.analysis import (
     Scores as Scores,
@@ -98,6 +99,10 @@ from .significance.intervals import (
     percentile_interval as percentile_interval,
     safe_divide as safe_divide,
     summary as summary,
+)
+from .system_means import (
+    PEOPLE as PEOPLE,
+    checked as checked,
 )
 from .text.bertscore import (
     BertScore as BertScore,

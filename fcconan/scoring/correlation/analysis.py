@@ -5,6 +5,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Flags, Floats, Ints
@@ -65,6 +66,8 @@ class Scores(NamedTuple):
         ]
 
 
+# Threads of BLAS wait for each other longer than they multiply these small matrices.
+@threadpool_limits.wrap(1, user_api="blas")
 def correlations(
     scores: Scores, levels: Sequence[str], coefficients: Sequence[str], bootstrap: Bootstrap
 ) -> "DataFrame":
@@ -171,6 +174,7 @@ def _ceilings(scores: Scores, level: str, coefficients: Sequence[str]) -> dict[t
     }
 
 
+@threadpool_limits.wrap(1, user_api="blas")
 def differences(
     scores: Scores, levels: Sequence[str], coefficients: Sequence[str], bootstrap: Bootstrap
 ) -> "DataFrame":
@@ -254,7 +258,7 @@ def _swapped(
         values = values - values.mean(axis=1, keepdims=True)
         spread = values.std(axis=1, keepdims=True)
         # Rounded, so that equal values of both are ties.
-        values = np.round(safe_divide(values, spread), DIGITS)
+        values = np.round(safe_divide(values, spread), DIGITS - 1)
         values[np.isnan(values)] = 0.0
     item, system = scores.item[rows], scores.system[rows]
     at = evaluate(
@@ -270,7 +274,7 @@ def _swapped(
     )
 
     def apart(swapped: Ints) -> dict[str, Floats]:
-        weights = np.concatenate([1.0 - swapped, swapped])
+        weights = np.ascontiguousarray(np.concatenate([1.0 - swapped, swapped]))
         one, other = at.weighted(weights), at.weighted(1 - weights)
         return {name: one[name] - other[name] for name in names}
 

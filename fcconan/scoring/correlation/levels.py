@@ -17,7 +17,7 @@ from fcconan.scoring.correlation.weighted import CALIBRATED, Values, Weighted, s
 from fcconan.scoring.significance.intervals import draws, means, safe_divide
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = LEVELS = ("pooled", "per_item", "per_system", "system_means")
-DIGITS = 12  # of means: equal means of different numbers may differ in their last digits
+DIGITS = 13  # of means: equal means of different numbers may differ in their last digits
 TOLERANCE = 1e-12
 SAMPLED_PAIRS = 200_000  # pairs from which a threshold is fitted
 BLOCK = 500_000  # rows times columns of weights at once
