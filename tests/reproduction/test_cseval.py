@@ -6,7 +6,7 @@ import pytest
 from fcconan.reproduction import cseval_correlations as correlations
 from fcconan.reproduction.published import load_paper, parse_printed
 from fcconan.reproduction.values import status_of
-from fcconan.scoring.score_table import ScoreTable
+from fcconan.scoring import Scores
 
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
 
@@ -78,17 +78,9 @@ def test_averages_are_over_four_aspects_and_for_toxicity_over_two() -> None:
 
 
 def test_rows_and_metrics_are_selected() -> None:
-    whole = ScoreTable(
-        metrics=("tessok", "tessok", "velmari"),
-        aspects=("fluency", "courtesy"),
-        metric_values=np.arange(9.0).reshape(3, 3),
-        human_values=np.arange(6.0).reshape(2, 3),
-        items=["a", "b", "c"],
-        systems=["x", "y", "z"],
-        about=("fluency", "courtesy", None),
-    )
+    x, y, none = np.arange(9.0).reshape(3, 3), np.arange(6.0).reshape(2, 3), np.zeros((0, 2, 3))
+    metrics = [("tessok", "fluency"), ("tessok", "courtesy"), ("velmari", None)]
+    whole = Scores(metrics, x, ["fluency", "courtesy"], y, np.arange(3), np.arange(3), none)
     part = correlations._select(whole, np.array([True, False, True]), ["tessok"])
-    assert (part.metrics, part.about) == (("tessok", "tessok"), ("fluency", "courtesy"))
-    assert part.metric_values.tolist() == [[0, 2], [3, 5]]
-    assert part.human_values.tolist() == [[0, 2], [3, 5]]
-    assert (list(part.items), list(part.systems)) == (["a", "c"], ["x", "z"])
+    assert part.metrics == metrics[:2] and part.x.tolist() == [[0, 2], [3, 5]]
+    assert (part.y.tolist(), part.item.tolist(), part.system.tolist()) == ([[0, 2], [3, 5]], [0, 2], [0, 2])

@@ -185,7 +185,7 @@ def test_correlations_equal_scipy(reproduced: Reproduced, upstream: Path, row: s
 
 def test_the_method_gives_the_authors_results_for_the_first_1000_rows(upstream: Path) -> None:
     table = cseval_correlations.load_released_scores()
-    early = np.arange(len(table.items)) < 1000
+    early = np.arange(len(table.item)) < 1000
     judges = ("gpt-4", "gpt-4-zs", "llama-3-8b", "llama-3-8b-zs", "mistral-7b")
     found = cseval_correlations.correlate_pooled(cseval_correlations._select(table, early, judges))
     for aspect in ASPECTS:

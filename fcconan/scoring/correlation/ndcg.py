@@ -86,12 +86,12 @@ def ranking_scores(
         ceiling = _ceiling(people, ranked, item, protocol)
         for metric, name in enumerate(metrics):
             there = complete[metric]
-            row = {"metric": name, "protocol": protocol, "value": means(values[metric])}
-            row |= {"low": ends[0, metric], "high": ends[1, metric], "chance": means(chances[metric])}
+            row = {"metric": name, "protocol": protocol, "value": float(means(values[metric]))}
+            row |= {"low": ends[0, metric], "high": ends[1, metric], "chance": float(means(chances[metric]))}
             row |= {"ceiling": ceiling, "n": sum(len(rows) for rows, is_in in zip(items, there, strict=True) if is_in)}
             row |= {"n_groups": int(there.sum()), "n_missing": int(np.isnan(scores[metric, ranked]).sum())}
-            row |= {"value_common": means(values[metric, common & there])}
-            row |= {"chance_common": means(chances[metric, common & there])}
+            row |= {"value_common": float(means(values[metric, common & there]))}
+            row |= {"chance_common": float(means(chances[metric, common & there]))}
             found.append({**row, "reason": None if there.any() else "incomplete" if items else "no_rows"})
     return pd.DataFrame(found)
 
