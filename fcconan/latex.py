@@ -60,7 +60,7 @@ def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collectio
         references: Rows below a line, which are never the best.
     """
     table = tables[paper.table]
-    tests = tables.get("differences", table.iloc[:0].assign(p_adjusted=1.0)).dropna(subset="p_adjusted")
+    tests = tables.get("differences", table.iloc[:0].assign(a="", b="", p_adjusted=1.0)).dropna(subset="p_adjusted")
     for key, values in paper.where.items():
         table = table[table[key].isin(values)]
         tests = tests[tests[key].isin(values)] if key in tests and key != paper.columns else tests

@@ -249,7 +249,7 @@ def test_p_is_adjusted_within_an_aspect_and_grows() -> None:
     low, high = tests[["low", "high"]].to_numpy().T
     assert ((low < tests["difference"]) & (tests["difference"] < high)).all()
     table = found.to_latex()
-    assert table.count("*") > 1 and r"\textbf{1.00}" in table or r"\textbf{1.000}" in table
+    assert table.count("*") > 1 and r"\textbf{1.00" in table
     assert "differs from" not in correlate(rows, **options).to_latex()
 
 
@@ -360,7 +360,7 @@ def test_people_are_named_where_rows_do_not_say_who_they_are() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rater": ("judgee",)}, "unknown rater 'judgee': did you mean judge"),
+        ({"rater": ("judgee",)}, "unknown rater 'judgee': did you mean 'judge'"),
         ({"aspect": ("tone",)}, "unknown aspect 'tone'"),
         ({"ranks": "tone"}, "unknown aspect of people's ranks 'tone'"),
         ({"ranks": "kind"}, "found ranks .* in an item of 3 replies, expected 1"),
@@ -389,10 +389,12 @@ def test_the_file_of_judge_rate_predicts_the_ratings_of_people(demo: Path, run_c
     people = pd.read_parquet(next((demo / "ratings").glob("*.parquet")))
     graded = people[(people["rater_kind"] == "human") & people["reply_id"].isin(replies["reply_id"][::2])]
     graded.to_csv(tmp_path / "few.csv", index=False)
-    answer = '{"relevance": 4, "coherence": 3, "aggressiveness": 1, "suitableness": 2}'
+    texts = replies.drop_duplicates(["hate_speech", "text"])
     given = [
-        {"reply_id": reply, "answer": answer.replace("4", str(n % 5 + 1))}
-        for n, reply in enumerate(replies["reply_id"])
+        {"hate_speech": row["hate_speech"], "counter_narrative": row["text"], "aspect": aspect}
+        | {"output": json.dumps({aspect: (n + len(aspect)) % 3 + 1})}
+        for n, row in enumerate(texts.to_dict("records"))
+        for aspect in ("relevance", "coherence", "aggressiveness", "suitableness")
     ]
     pd.DataFrame(given).to_csv(tmp_path / "answers.csv", index=False)
     model = f"replay:{tmp_path / 'answers.csv'}"

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan.data import UNKNOWN, RowSource, add_replies, read
 from fcconan.errors import InputError
@@ -15,7 +16,6 @@ from fcconan.result import Pivot, Result
 from fcconan.scoring.correlation.analysis import Scores, correlations, differences
 from fcconan.scoring.correlation.levels import LEVELS, POOLED
 from fcconan.scoring.correlation.ndcg import ranking_scores
-from fcconan.scoring.correlation.weighted import KENDALL_B, PEARSON, SPEARMAN
 from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import few_items
 from fcconan.scoring.system_means import PEOPLE, checked, series_of
@@ -37,7 +37,7 @@ def correlate(
     rater: tuple[str, ...] = (),
     aspect: tuple[str, ...] = (),
     level: tuple[Level, ...] = (),
-    coefficient: tuple[Coefficient, ...] = (PEARSON, SPEARMAN, KENDALL_B),
+    coefficient: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall_b"),
     tests: bool = False,
     ranks: str | None = None,
     rows: Rows = Rows(),
@@ -117,19 +117,21 @@ def correlate(
         return Result("correlate", {"ndcg": found}, identity, intervals={"ndcg": "value"})
     scores = scores_of(ratings, rater, aspect)
     known = {"per_item": len(np.unique(scores.item)) < len(scores.item), POOLED: True}
-    levels = level or tuple(each for each in LEVELS if known.get(each, (scores.system >= 0).any()))
+    levels: tuple[str, ...] = level or tuple(each for each in LEVELS if known.get(each, (scores.system >= 0).any()))
     names = [metric for metric, _ in scores.metrics]
     notes = [note for note in notes if any(f"`{each}`" in note for each in names)]
     if unknown := int((scores.system < 0).sum()) % len(scores.system):
         notes.append(f"{unknown} of {len(scores.system)} replies are of no known system: no level of systems has them.")
-    tables = {"correlations": correlations(scores, levels, coefficient, bootstrap)}
+    # Threads of BLAS wait for each other longer than they multiply these small matrices.
+    with threadpool_limits(1, user_api="blas"):
+        tables = {"correlations": correlations(scores, levels, coefficient, bootstrap)}
+        if tests:
+            tables["differences"] = differences(scores, levels, coefficient, bootstrap)
     if not tables["correlations"]["n"].any() and not tables["correlations"]["reason"].ne("no_rows").any():
         raise InputError(
             f"no reply_id of {', '.join(dict.fromkeys(names))} occurs in people's ratings: give ratings of the same "
             "replies, and write the same reply_id into all files"
         )
-    if tests:
-        tables["differences"] = differences(scores, levels, coefficient, bootstrap)
     lost = ratings[ratings["value"].isna() & ratings["rater"].ne(PEOPLE)]
     lost = lost[
         [
@@ -137,13 +139,13 @@ def correlate(
             for rater, aspect, person in zip(lost["rater"], lost["aspect"], lost["of_people"], strict=True)
         ]
     ]
-    counted = lost.reindex(columns=["rater", "aspect", "reason"]).fillna({"reason": "no_value"})
+    counted = lost.reindex(columns=["rater", "aspect", "reason"]).astype(object).fillna({"reason": "no_value"})
     tables["missing"] = counted.value_counts(sort=False).rename("n").reset_index()
     identity |= {"levels": ",".join(levels), "coefficients": ",".join(coefficient), "tests": tests or None, **sampled}
     first = tables["correlations"]
     first = first[first["coefficient"] == coefficient[0]]
     first = first.assign(label=first["metric"] + ", " + first["aspect"])
-    printed = {"level": [levels[0]], "coefficient": [coefficient[0]]}
+    printed: dict[str, list[str]] = {"level": [levels[0]], "coefficient": [coefficient[0]]}
     caption = f"{coefficient[0].replace('_', ' ').capitalize()} with people, {levels[0].replace('_', ' ')}"
     return Result(
         "correlate",

@@ -151,8 +151,8 @@ def correlate(found: Json, *_: Any) -> Iterator[Row]:
     yield from from_tables({"ndcg": tables.get("ndcg", [])}, keys=("metric", "protocol"), row="S09", values=columns)
     pairs = ordered(tables.get("differences", []))
     table = [{key: each[key] for key in each if key not in ("low", "high")} for each in pairs]
-    keys = ("a", "b", "aspect", "level", "coefficient")
-    yield from from_tables({"tests": table}, keys=keys, row="S05", values=("difference",))
+    pair = ("a", "b", "aspect", "level", "coefficient")
+    yield from from_tables({"tests": table}, keys=pair, row="S05", values=("difference",))
 
 
 def agree(found: Json, *_: Any, row: str = "S12") -> Iterator[Row]:

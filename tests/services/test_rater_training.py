@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from fcconan import correlate
 from fcconan.errors import InputError
 from fcconan.services import (
     RateOptions,
     TrainRaterOptions,
     build,
-    correlate,
     rate,
     train_rater,
 )

@@ -56,7 +56,8 @@ def test_results_are_sources(out: str | None, tmp_path: Path) -> None:
     relevance = RateOptions(model=("falling",), task="cseval", aspect=("relevance",))
     rated = fcconan.rate(REPLIES, relevance, client=Falling(), out=file)
     people = [{**row, "rater": "people", "rater_kind": "human"} for row in rated.ratings()]
-    found = fcconan.correlate(people, file or rated.ratings(), bootstrap=fcconan.Bootstrap(resamples=0)).to_frame()
+    own = rated.ratings() if file is None else file
+    found = fcconan.correlate(people, own, bootstrap=fcconan.Bootstrap(resamples=0)).to_frame()
     assert found["n"].tolist()[:3] == [2, 2, 2]
     file = None if out is None else tmp_path / "compared.csv"
     compared = fcconan.compare(REPLIES, CompareOptions(model="first", orders="ab"), client=First(), out=file)

@@ -5,10 +5,9 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan.groups import Bootstrap
-from fcconan.scoring.arrays import Flags, Floats, Ints
+from fcconan.scoring.arrays import Flags, Floats, Ints, Swaps
 from fcconan.scoring.correlation.levels import (
     DIGITS,
     PER_ITEM,
@@ -66,8 +65,6 @@ class Scores(NamedTuple):
         ]
 
 
-# Threads of BLAS wait for each other longer than they multiply these small matrices.
-@threadpool_limits.wrap(1, user_api="blas")
 def correlations(
     scores: Scores, levels: Sequence[str], coefficients: Sequence[str], bootstrap: Bootstrap
 ) -> "DataFrame":
@@ -174,7 +171,6 @@ def _ceilings(scores: Scores, level: str, coefficients: Sequence[str]) -> dict[t
     }
 
 
-@threadpool_limits.wrap(1, user_api="blas")
 def differences(
     scores: Scores, levels: Sequence[str], coefficients: Sequence[str], bootstrap: Bootstrap
 ) -> "DataFrame":
@@ -198,7 +194,8 @@ def differences(
     n_items, found = int(scores.item.max(initial=-1)) + 1, []
     swaps = np.random.default_rng(bootstrap.seed).integers(2, size=(bootstrap.resamples, n_items), dtype=np.int8).T
     for level in levels:
-        own, drawn = scores.at(level), {}
+        own = scores.at(level)
+        drawn: dict[tuple[int, str], list[tuple[dict[str, Any], Floats]]] = {}
         there = [
             ((a, b, aspect), np.isfinite(own.x[[a, b]]).all(axis=0) & np.isfinite(own.y[aspect]))
             for aspect, only in enumerate(own.aspects)
@@ -208,7 +205,7 @@ def differences(
             ends = _intervals(own, level, rows, compared, names, n_items, bootstrap)
             for a, b in dict.fromkeys((a, b) for a, b, _ in compared):
                 aspects = [aspect for *pair, aspect in compared if pair == [a, b]]
-                observed, after = _swapped(own, level, rows, (a, b), aspects, names, n_items, swaps)
+                observed, after = _swapped(own, level, rows, [a, b], aspects, names, n_items, swaps)
                 for name in names:
                     for place, aspect in enumerate(aspects):
                         row = {"a": own.metrics[a][0], "b": own.metrics[b][0], "aspect": own.aspects[aspect]}
@@ -242,17 +239,17 @@ def _swapped(
     scores: Scores,
     level: str,
     rows: Ints,
-    metrics: tuple[int, int],
+    metrics: list[int],
     aspects: list[int],
     names: Sequence[str],
     n_items: int,
-    swaps: Ints,
+    swaps: Swaps,
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Returns differences, shape (aspects,), and those after swaps, shape (aspects, swaps), by coefficient.
 
     The values of both metrics are rows of one metric, whose units are the items of the first and those of the second.
     """
-    values = scores.x[np.ix_(metrics, rows)]
+    values = scores.x[metrics][:, rows]
     if len(rows):
         values = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True))[1])
         values = values - values.mean(axis=1, keepdims=True)
@@ -264,7 +261,7 @@ def _swapped(
     at = evaluate(
         level,
         values.reshape(1, -1),
-        np.tile(scores.y[np.ix_(aspects, rows)], 2),
+        np.tile(scores.y[aspects][:, rows], 2),
         np.concatenate([item, item + n_items]),
         2 * n_items,
         np.tile(system, 2),
@@ -273,7 +270,7 @@ def _swapped(
         fixed=True,
     )
 
-    def apart(swapped: Ints) -> dict[str, Floats]:
+    def apart(swapped: Swaps | Floats) -> dict[str, Floats]:
         weights = np.ascontiguousarray(np.concatenate([1.0 - swapped, swapped]))
         one, other = at.weighted(weights), at.weighted(1 - weights)
         return {name: one[name] - other[name] for name in names}
