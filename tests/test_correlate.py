@@ -177,7 +177,7 @@ def test_intervals_resample_items_with_all_their_replies() -> None:
     found = correlate(rows, bootstrap=Bootstrap(resamples=2_000, confidence=0.9), **options).to_frame()
     there = frame[["judge", "people", "item", "system"]].dropna()
     generator, drawn = np.random.default_rng(3), []
-    for _ in range(1_000):
+    for _ in range(400):
         items = generator.integers(12, size=12)
         drawn.append(pd.concat([there[there["item"] == item].assign(item=n) for n, item in enumerate(items)]))
     for row in found[found["level"].isin(["pooled", "per_system", "system_means"])].to_dict("records"):
@@ -185,7 +185,7 @@ def test_intervals_resample_items_with_all_their_replies() -> None:
             continue
         each = [expected(own, "judge", "people", row["level"], row["coefficient"])[0] for own in drawn]
         low, high = np.nanquantile(each, [0.05, 0.95])
-        assert [row["low"], row["high"]] == pytest.approx([low, high], abs=0.12 * (high - low))
+        assert [row["low"], row["high"]] == pytest.approx([low, high], abs=0.2 * (high - low))
 
 
 def test_a_metric_that_is_constant_or_alone_has_a_reason() -> None:
@@ -289,13 +289,13 @@ def ranked(seed: int) -> tuple[Floats, Floats, list[Row]]:
 def test_ndcg_equals_that_of_scikit_learn() -> None:
     ranks, score, rows = ranked(0)
     found = correlate(rows, ranks="rank").to_frame().set_index("protocol")
-    for protocol, of_rank in (("sound", lambda rank: 5 - rank), ("paper", lambda rank: rank)):
-        gains, scores = of_rank(ranks.mean(axis=0)).reshape(7, 4), score.reshape(7, 4)
+    for protocol, sign, best in (("sound", -1, 5), ("paper", 1, 0)):
+        gains, scores = (best + sign * ranks.mean(axis=0)).reshape(7, 4), score.reshape(7, 4)
         row = found.loc[protocol]
         assert row["value"] == pytest.approx(ndcg_score(gains, scores), abs=1e-9)
         orders = [ndcg_score(gains, np.tile(order, (7, 1))) for order in itertools.permutations(range(4))]
         assert row["chance"] == pytest.approx(np.mean(orders), abs=1e-9)
-        one, other = (of_rank(own).reshape(7, 4) for own in ranks)
+        one, other = ((best + sign * own).reshape(7, 4) for own in ranks)
         assert row["ceiling"] == pytest.approx((ndcg_score(one, other) + ndcg_score(other, one)) / 2, abs=1e-9)
         assert row["low"] < row["value"] < row["high"] and (row["n"], row["n_groups"]) == (28, 7)
 
@@ -387,7 +387,7 @@ def test_ratings_of_other_replies_are_refused() -> None:
 def test_the_file_of_judge_rate_predicts_the_ratings_of_people(demo: Path, run_cli: RunCli, tmp_path: Path) -> None:
     replies = pd.read_parquet(next((demo / "replies").glob("*.parquet")))
     people = pd.read_parquet(next((demo / "ratings").glob("*.parquet")))
-    graded = people[(people["rater_kind"] == "human") & people["reply_id"].isin(replies["reply_id"][::2])]
+    graded = people[(people["rater_kind"] == "human") & people["reply_id"].isin(replies["reply_id"][::3])]
     graded.to_csv(tmp_path / "few.csv", index=False)
     texts = replies.drop_duplicates(["hate_speech", "text"])
     given = [

@@ -136,7 +136,17 @@ def _system_means(
 
 
 def resampled(evaluated: Evaluated, n_units: int, n_rows: int, bootstrap: Bootstrap) -> Values:
-    """Returns the values in resamples of the units; coefficient -> shape (pairs, resamples)."""
+    """Returns the values in resamples of the units.
+
+    Args:
+        evaluated: The level.
+        n_units: Number of units.
+        n_rows: Number of rows.
+        bootstrap: Resamples.
+
+    Returns:
+        Coefficient -> shape (pairs, resamples).
+    """
     step = max(16, min(BLOCK // max(1, n_rows), 256))
     parts = [
         evaluated.weighted(np.ascontiguousarray(drawn[start : start + step].T))

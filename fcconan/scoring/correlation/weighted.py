@@ -239,7 +239,20 @@ def within_groups(
     names: Sequence[str],
     thresholds: Sequence[float] = (),
 ) -> Values:
-    """Returns coefficients within groups, shape (pairs, groups) each; see `Weighted`."""
+    """Returns coefficients within groups.
+
+    Args:
+        x: As in `Weighted`, and so are `y`, `pairs`, `names` and `thresholds`.
+        y: See above.
+        group: Group of each row, from 0.
+        n_groups: Number of groups.
+        pairs: See above.
+        names: See above.
+        thresholds: See above.
+
+    Returns:
+        Coefficient -> shape (pairs, groups).
+    """
     order = np.argsort(group, kind="stable")
     x, y, group = x[:, order], y[:, order], group[order]
     parts = []
