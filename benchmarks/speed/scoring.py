@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import ratios
 from ratios import machine, write_json
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from fcconan import Bootstrap
 from fcconan.scoring import Scores
@@ -207,7 +208,8 @@ def tests(table: Scores, resamples: int) -> dict[str, Measured]:
                     swapped = generator.integers(2, size=ROWS // SYSTEMS + 1)[few.item] == 1
                     coefficient(np.where(swapped, b, a), people) - coefficient(np.where(swapped, a, b), people)
 
-            calls = resamples * len(pairs) * len(few.aspects)
+            # Each test is two coefficients, and each metric has one in a resample, for the intervals.
+            calls = resamples * (len(pairs) + len(metrics) // 2) * len(few.aspects)
             found[f"PERM-INPUT, {kind}, {name}"] = _measured(own, seconds(loop), LOOPED, calls)
     return found
 
@@ -295,7 +297,9 @@ def main() -> None:
         table = data()
         print(f"{'seconds':45} {'fcconan':>9} {'scipy*':>9} {'ratio':>7}  aim")
     for part in [each for each in parts if each in PARTS]:
-        for case, measured in PARTS[part](table, options.resamples).items():
+        with threadpool_limits(1, user_api="blas"):  # as the command does
+            cases = PARTS[part](table, options.resamples)
+        for case, measured in cases.items():
             found[case] = measured
             values = measured["fcconan"], measured["scipy, scaled"], measured["ratio"]
             print(f"{case:45} {values[0]:9.2f} {values[1]:9.0f} {values[2]:7.0f}  {AIM}", flush=True)

@@ -42,24 +42,25 @@ def _count_pairs(
             total += weight
             node = level[row] + 1
             while node < len(tree):
-                tree[node] += weight
+                target = tree[node]
+                for lane in range(lanes):
+                    target[lane] += weight[lane]
                 node += node & -node
             inside += 1
         row = order[position]
-        lower[:] = 0.0
-        node = level[row]
-        while node > 0:
-            lower += tree[node]
-            node -= node & -node
-        equal[:] = 0.0
-        node = level[row] + 1
-        while node > 0:
-            equal += tree[node]
-            node -= node & -node
         weight = weights[unit[row]]
-        counts[0] += weight * lower
-        counts[1] += weight * (total - equal)
-        counts[2] += weight * (equal - lower)
+        for upto, last in ((lower, level[row]), (equal, level[row] + 1)):
+            upto[:] = 0.0
+            node = last
+            while node > 0:
+                source = tree[node]
+                for lane in range(lanes):
+                    upto[lane] += source[lane]
+                node -= node & -node
+        for lane in range(lanes):
+            counts[0, lane] += weight[lane] * lower[lane]
+            counts[1, lane] += weight[lane] * (total[lane] - equal[lane])
+            counts[2, lane] += weight[lane] * (equal[lane] - lower[lane])
 
 
 @functools.cache
