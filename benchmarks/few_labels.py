@@ -31,7 +31,6 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from fcconan.scoring.powered import Sample, estimate, summarise
-from fcconan.scoring.significance.intervals import means
 
 Floats = npt.NDArray[np.float64]
 Rows = list[dict[str, Any]]
@@ -141,8 +140,10 @@ def released_ratings(
     Yields:
         Rater, aspect, human ratings, the rater's values (nan is missing), and items and systems of the replies.
     """
-    from fcconan.data import open_table
-    from fcconan.scoring import Ratings
+    import pandas as pd
+
+    from fcconan.data import add_replies, open_table, read
+    from fcconan.scoring import PEOPLE, checked
 
     replies = [row for row, _ in zip(open_table("replies", folder, split="test"), range(n), strict=False)]
     known = {str(row["reply_id"]) for row in replies}
@@ -157,13 +158,19 @@ def released_ratings(
     facts = [{name: row.get(name) for name in ("reply_id", "item_id", "system", "hs_id")} for row in replies]
     about = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high", "higher_is_better", "reason")
     once = {(row["reply_id"], row["rater"], row["aspect"]): row for row in [*rows, *given]}
-    rated = Ratings([{name: row.get(name) for name in about} for row in once.values()], facts)
-    items, systems = np.unique(rated.items, return_inverse=True)[1], np.array(rated.systems)
+    read_rows, *_ = read("ratings", [{name: row.get(name) for name in about} for row in once.values()])
+    rated, _ = checked(add_replies(read_rows, pd.DataFrame(facts)), needs_systems=False)
+    values = rated.set_index(["rater", "aspect", "reply_id"])["value"]
+    of_replies = rated.drop_duplicates("reply_id").set_index("reply_id")
+    items, systems = np.unique(of_replies["item_id"], return_inverse=True)[1], of_replies["system"].to_numpy(dtype=str)
     for rater in raters:
         for aspect in ASPECTS:
-            values = rated.people(aspect, [rater])[1]
-            if np.isfinite(values).any():  # a rater may have no value for some aspects
-                yield rater, aspect, means(rated.people(aspect)[1], axis=0), values[0], (items, systems)
+            if (rater, aspect) in values.index:  # a rater may have no value for some aspects
+                by_people, own = (
+                    values.loc[(name, aspect)].reindex(of_replies.index).to_numpy(dtype=float)
+                    for name in (PEOPLE, rater)
+                )
+                yield rater, aspect, by_people, own, (items, systems)
 
 
 def widths(folder: Path, files: list[Path], names: list[str], seed: int) -> Rows:

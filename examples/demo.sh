@@ -22,5 +22,5 @@ PYTHON
 fcconan judge rate demo-dataset --task cseval --aspect relevance --model replay:demo-answers.csv \
     --out demo-ratings.csv --force
 
-fcconan correlate demo-dataset demo-ratings.csv --report demo-report/judges.html
+fcconan correlate demo-dataset demo-ratings.csv --report demo-report/judges --force
 fcconan rank demo-dataset --filter.rater_kind human --majority --report demo-report/tournament --force

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import fcconan
-from fcconan import BenchOptions, Bootstrap, CompareOptions, CorrelateOptions, RateOptions
+from fcconan import BenchOptions, Bootstrap, CompareOptions, RateOptions
 
 
 class SharedWords:
@@ -30,7 +30,7 @@ def main(replies: str, model: str, base_url: str) -> None:
     )
     fcconan.compare([replies, "demo-data"], CompareOptions(model=model, base_url=base_url), out="comparisons.parquet")
     ranking = fcconan.rank("comparisons.parquet", bootstrap=Bootstrap(resamples=1000))
-    correlation = fcconan.correlate(["demo-data", "ratings.parquet"], CorrelateOptions(resamples=1000))
+    correlation = fcconan.correlate("demo-data", "ratings.parquet", bootstrap=Bootstrap(resamples=1000))
     for name, result in {"benchmark": benchmark, "ranking": ranking, "correlation": correlation}.items():
         Path(f"{name}.json").write_text(result.to_json(), encoding="utf-8")
         print(result.to_frame().head(), result.signature, sep="\n")

@@ -28,8 +28,7 @@ from .retrieval import (
     Retriever as Retriever,
 )
 from .scoring import (
-    Ratings as Ratings,
-    ScoreTable as ScoreTable,
+    correlate as correlate,
     evaluate_run as evaluate_run,
     rank as rank,
     score_texts as score_texts,
@@ -52,8 +51,6 @@ from .services import (
     CampaignOptions as CampaignOptions,
     CompareOptions as CompareOptions,
     CompareResult as CompareResult,
-    CorrelateOptions as CorrelateOptions,
-    CorrelateResult as CorrelateResult,
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
     GenerateOptions as GenerateOptions,
@@ -101,7 +98,6 @@ from .services import (
     campaign_status as campaign_status,
     check_raters as check_raters,
     compare as compare,
-    correlate as correlate,
     draft_rubric as draft_rubric,
     export_sheets as export_sheets,
     finetune as finetune,

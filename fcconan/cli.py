@@ -13,6 +13,10 @@ from fcconan.errors import InputError, RemoteError
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
+    "correlate": (
+        "fcconan.scoring.correlating:correlate",
+        "Correlate metrics and judges with people.",
+    ),
     "rank": (
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
@@ -33,7 +37,6 @@ OLD = {
     "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
     "metrics": "Compute text metrics of replies.",
-    "correlate": "Correlate metrics and judges with people.",
     "agree": "Measure the agreement of raters.",
     "annotate": "Run an annotation campaign.",
 }

@@ -30,7 +30,7 @@ class Paper(NamedTuple):
     """The part of a long table that a paper prints.
 
     Attributes:
-        table: Name of the table, with `value` and the interval `low` and `high`. Tests are in the table `differences`.
+        table: Name of the table, with `value` and the interval `low` and `high`. Tests are in `differences`.
         rows: Column with the compared systems, which are the rows.
         columns: Column whose values are the columns.
         where: Column -> values of the rows that are printed.
@@ -59,7 +59,8 @@ def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collectio
         tables: Tables of the result.
         references: Rows below a line, which are never the best.
     """
-    table, tests = tables[paper.table], tables["differences"].dropna(subset="p_adjusted")
+    table = tables[paper.table]
+    tests = tables.get("differences", table.iloc[:0].assign(a="", b="", p_adjusted=1.0)).dropna(subset="p_adjusted")
     for key, values in paper.where.items():
         table = table[table[key].isin(values)]
         tests = tests[tests[key].isin(values)] if key in tests and key != paper.columns else tests

@@ -181,7 +181,8 @@ class Result:
 def _texts(table: "DataFrame", interval: str | None) -> "DataFrame":
     """Returns a table with rounded numbers, and the interval behind the values of a column."""
     ends = ["low", "high"] if interval else []
-    texts = table.drop(columns=ends).dropna(axis=1, how="all")
+    texts = table.drop(columns=ends)
+    texts = texts.loc[:, texts.notna().any() | (texts.columns == interval)]
     for column in texts:
         cells = table[[column, *ends] if column == interval else [column]]
         if cells[column].dtype.kind in "if":

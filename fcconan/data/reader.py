@@ -51,8 +51,9 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
         rows: Split, names of columns, and filters.
 
     Returns:
-        The rows, with ids as text, numbers as floats and None for missing cells; their kind; and the name of the data
-        with hashes, renamed columns and filters, for the identity of a result.
+        The rows, with ids as text, numbers as floats and None for missing cells, and the notes of datasets in
+        `attrs["notes"]`; their kind; and the name of the data with hashes, renamed columns and filters, for the
+        identity of a result.
 
     Raises:
         InputError: A source does not exist or cannot be read, columns are missing, a cell is not a number, or no row
@@ -88,6 +89,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
         frame, name = frame[texts.isin(wanted)], f"{name}({column}={'/'.join(sorted(wanted))})"
     if frame.empty:
         raise InputError(f"{name} has no rows left: check the file and the filters")
+    frame.attrs["notes"] = [note for part, _ in parts for note in part.attrs.get("notes", ())]
     # The kind whose own columns are there, without a hint the last one.
     kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
     used = {*rows.rename.values(), *rows.filter} - {*rows.rename}
@@ -183,6 +185,7 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
     if not (path / MANIFEST).is_file():
         return frame, "+".join(map(name_with_hash, files))
     manifest = read_manifest(path)
+    frame.attrs["notes"] = [*manifest.get("notes", ())]
     return frame, f"{manifest['name']}@{manifest['fingerprint']}" + (f"/{split}" if split else "")
 
 

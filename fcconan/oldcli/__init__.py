@@ -18,7 +18,6 @@ from fcconan.oldcli import (
     annotate,
     bench,
     build,
-    correlate,
     finetune,
     generate,
     hydrate,
@@ -48,7 +47,7 @@ COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
-    "Scores": (metrics, correlate, agree),
+    "Scores": (metrics, agree),
     "Results": (publish,),
 }
 for panel, verbs in COMMANDS.items():

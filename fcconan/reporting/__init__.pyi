@@ -14,9 +14,6 @@ from .campaigns import (
     quality_page as quality_page,
     quality_tables as quality_tables,
 )
-from .correlations import (
-    correlation_tables as correlation_tables,
-)
 from .html_tables import (
     table_html as table_html,
 )
@@ -32,7 +29,6 @@ from .scores import (
     agreement_notes as agreement_notes,
     agreement_page as agreement_page,
     agreement_tables as agreement_tables,
-    correlation_page as correlation_page,
 )
 from .tables import (
     DisplayTable as DisplayTable,

@@ -1,4 +1,4 @@
-"""Heat maps of correlations, agreement, tournaments and differences.
+"""Heat maps of agreement and differences.
 
 The background colours are in `heat.css`: ten steps to either side of a neutral one, equally far apart in OKLab, so that
 equal differences look equal. Orange and blue are distinguishable with any kind of colour blindness. There is one set
@@ -7,10 +7,8 @@ for light pages and one for dark pages; text is readable on all of them.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from fcconan.building import group_values
 from fcconan.reporting.benchmark_names import metric_title
 from fcconan.reporting.elements import markup
 from fcconan.reporting.tables import MISSING, Row, Rows, format_number, p_text, value_text
@@ -79,61 +77,11 @@ def heat_maps(maps: Sequence[HeatMap]) -> "Markup | None":
 
 SIGNED = ("−1", "0", "1")
 SHARES = ("0", "0.5", "1")
-# The level and the coefficient that come first, as far as there are any.
-FIRST_LEVELS = ("pooled", "per_item", "per_system", "system_means")
-FIRST_COEFFICIENTS = ("spearman", "kendall_b", "pearson")
-ACCURACY = "pairwise_accuracy"
-
-
-def correlation_maps(rows: Rows) -> list[HeatMap]:
-    """Returns a heat map of metrics against aspects for every level and coefficient, the main one first.
-
-    Metrics are in the order of the mean of their values in the map. Accuracies run from 0 to 1; their neutral ground is
-    a half.
-    """
-    aspects = list(dict.fromkeys(row["aspect"] for row in rows))
-    found = group_values(((row["level"], row["coefficient"]), row) for row in rows)
-    order = product(in_order(rows, "level", FIRST_LEVELS), in_order(rows, "coefficient", FIRST_COEFFICIENTS))
-    maps = []
-    for level, coefficient in (each for each in order if each in found):
-        own = {(row["metric"], row["aspect"]): row for row in found[level, coefficient]}
-        is_share = ACCURACY in coefficient
-        lines = [
-            (metric, [_correlation(own.get((metric, aspect)), is_share) for aspect in aspects])
-            for metric in _by_mean([*own.values()])
-        ]
-        title = f"{words(coefficient)} with people, {words(level)}"
-        choices = {"level": level, "coefficient": coefficient}
-        maps.append(HeatMap(title, "judge or metric", aspects, lines, SHARES if is_share else SIGNED, choices))
-    return maps
-
-
-def in_order(rows: Rows, key: str, first: Sequence[str]) -> list[str]:
-    """Returns the distinct values of a column, some of them first."""
-    there = dict.fromkeys(str(row[key]) for row in rows)
-    return [name for name in first if name in there] + [name for name in there if name not in first]
 
 
 def words(name: str) -> str:
     """Returns the name of a level, a coefficient or a reason for people."""
     return name.replace("_", " ")
-
-
-def _by_mean(rows: Rows) -> list[str]:
-    values = {
-        metric: [row["value"] for row in own if row["value"] is not None]
-        for metric, own in group_values((row["metric"], row) for row in rows).items()
-    }
-    return sorted(values, key=lambda name: (not values[name], -sum(values[name]) / (len(values[name]) or 1)))
-
-
-def _correlation(row: Row | None, is_share: bool) -> HeatCell:
-    if row is None:
-        return EMPTY
-    about = f"{row['metric']}, {row['aspect']}: {value_text(row)}, rows {row['n']}, missing {row['n_missing']}"
-    if row["n_groups"] != 1:
-        about += f", groups {row['n_groups']}, of these constant {row['n_constant']}"
-    return _coefficient(row, about, is_share)
 
 
 def _coefficient(row: Row, about: str, is_share: bool) -> HeatCell:

@@ -1,6 +1,5 @@
 """Published systems next to the user's own, in grey, with their source."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -32,20 +31,6 @@ def published_retrieval(result: Row) -> Published | None:
     if not same or set(result["partitions"]) != set(TIERS):
         return None
     return _printed("fc-conan", "Table 4", {"avg": "avg", "min": "min", "max": "max", "CV%": "cv"})
-
-
-def published_correlations(result: Row, table: DisplayTable) -> Published | None:
-    """Returns Spearman's correlations of Table 1 of the CSEval paper; None unless the ratings are of that dataset.
-
-    Args:
-        result: Result of `fcconan correlate`.
-        table: The table of judges, by the mean of Spearman's pooled correlation.
-    """
-    if _dataset(result) != "cseval" or "spearman with people (pooled)" not in table.title:
-        return None
-    columns = {name: f"{name}/spearman" for name in table.columns[2:-2]}
-    found = _printed("cseval", "Table 1", {"mean": "average/spearman", **columns})
-    return found._replace(rows={name: row for name, row in found.rows.items() if "-minus-" not in name})
 
 
 def with_published(table: DisplayTable, published: Published | None, column: str) -> View:
@@ -99,9 +84,3 @@ def _printed(name: str, table: str, columns: Mapping[str, str], by: str = "") ->
         for row, cells in paper.printed(table).items()
     }
     return Published(f"Grey: {table} of {authors}, {paper.year}: {paper.title}{where}.", rows)
-
-
-def _dataset(result: Row) -> str:
-    """Returns the name of the dataset in the signature of a result."""
-    found = re.search(r"\|data:([^|@]*)@", str(result.get("signature", "")))
-    return found[1] if found else ""

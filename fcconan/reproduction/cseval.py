@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fcconan.building import unified_score
+from fcconan.groups import Bootstrap
 from fcconan.reproduction.cseval_correlations import (
     ASPECTS,
     PAPER,
@@ -64,12 +65,13 @@ def _recompute_table_2(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
     complete = np.stack([_unify(scores) for scores in aspects.values()])
     filled = ({name: np.nan_to_num(each, nan=REPLACED) for name, each in scores.items()} for scores in aspects.values())
     imputed = np.stack([_unify(scores) for scores in filled])
-    groups = [str(reply["item_id"]) for reply in replies]
+    groups = np.unique([str(reply["item_id"]) for reply in replies], return_inverse=True)[1]
+    none, options = np.zeros((0, len(replies))), Bootstrap(resamples=0)
     analysed = values("rank-analysis-file", "rank_as_analysed")
     people = np.stack([values(rater, "preference_rank") for rater in RANKERS])
-    published = ranking_scores([*aspects], imputed, analysed, groups, protocol=AS_PUBLISHED, resamples=0)
-    sound = ranking_scores([*aspects], complete, people.mean(axis=0), groups, protocol=SOUND, resamples=0)
-    for row, as_published, as_sound in zip(judges, published, sound, strict=True):
+    published = ranking_scores([*aspects], imputed, analysed, groups, none, options, [AS_PUBLISHED])
+    sound = ranking_scores([*aspects], complete, people.mean(axis=0), groups, none, options, [SOUND])
+    for row, as_published, as_sound in zip(judges, published.itertuples(), sound.itertuples(), strict=True):
         note = (
             f"{as_published.n_groups} groups; the gain is the rank in the analysis file, and failures count as 3; "
             f"chance {as_published.chance:.3f}; the closest of many variants, none of which gives all six values; "

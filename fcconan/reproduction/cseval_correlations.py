@@ -15,15 +15,16 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from fcconan.building import load_recipe, read_csv
-from fcconan.data import fetch
+from fcconan.data import fetch, read
+from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue
-from fcconan.scoring import KENDALL_B, POOLED, SPEARMAN, Flags, Floats, Ratings, ScoreTable, correlate, stability
+from fcconan.scoring import Flags, Floats, Scores, checked, correlations, scores_of, stability
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
-COEFFICIENTS = {"spearman": SPEARMAN, "kendall": KENDALL_B}
+COEFFICIENTS = {"spearman": "spearman", "kendall": "kendall_b"}
 FAILED, REPLACED = -1.0, 3.0
 IMPUTED = ("aggressiveness", "suitableness")
 N_FROM_ROUNDS = 1500  # the file begins with the rows of the agreement rounds
@@ -36,7 +37,7 @@ TRADITIONAL = ("bleu-1", "rouge-l", "meteor", "bertscore", "toxicity", "bartscor
 Coefficients = dict[tuple[str, str, str], float]  # metric, aspect, coefficient
 
 
-def load_released_scores() -> ScoreTable:
+def load_released_scores() -> Scores:
     """Returns the scores of the released file, prepared as the authors prepared them.
 
     The upstream file is read instead of the dataset, because the dataset leaves out failures and values outside of
@@ -65,24 +66,17 @@ def load_released_scores() -> ScoreTable:
         if rater.kind == "model" and aspect in IMPUTED:
             scores[scores == FAILED] = REPLACED
         values.append(scores)
-    return ScoreTable(
-        metrics=tuple(rater.name for rater, _, _ in columns),
-        aspects=ASPECTS,
-        metric_values=np.stack(values),
-        human_values=np.stack([numbers(aspect) for aspect in ASPECTS]),
-        items=range(len(rows)),
-        systems=["unknown"] * len(rows),
-        about=tuple(aspect if aspect in ASPECTS else None for _, aspect, _ in columns),
-    )
+    metrics = [(rater.name, aspect if aspect in ASPECTS else None) for rater, aspect, _ in columns]
+    people, unknown = np.stack([numbers(aspect) for aspect in ASPECTS]), np.full(len(rows), -1)
+    none = np.zeros((0, len(ASPECTS), len(rows)))
+    return Scores(metrics, np.stack(values), ASPECTS, people, np.arange(len(rows)), unknown, none)
 
 
-def correlate_pooled(table: ScoreTable) -> Coefficients:
+def correlate_pooled(scores: Scores) -> Coefficients:
     """Correlates every metric with every aspect over all rows; the aspect `average` has the means."""
     names = {coefficient: name for name, coefficient in COEFFICIENTS.items()}
-    rows = correlate(table, levels=(POOLED,), coefficients=tuple(names), resamples=0)
-    found = {
-        (row.metric, row.aspect, names[row.coefficient]): np.nan if row.value is None else row.value for row in rows
-    }
+    rows = correlations(scores, ("pooled",), [*names], Bootstrap(resamples=0)).replace({"coefficient": names})
+    found: Coefficients = rows.set_index(["metric", "aspect", "coefficient"])["value"].to_dict()
     return found | average_over_aspects(found)
 
 
@@ -110,19 +104,16 @@ def count_rows_of_table_1(data: Datasets) -> int:
     return round(2 + t**2 * (1 - r**2) / r**2)
 
 
-def recompute_table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, RecomputedValue]]:
+def recompute_table_1(data: Datasets, table: Scores) -> Iterator[tuple[Key, RecomputedValue]]:
     """Yields the values of Table 1, each with its number of rows."""
     found, n_paper = correlate_pooled(table), count_rows_of_table_1(data)
-    raters = {*table.metrics, "annotators"}
+    raters = {*(metric for metric, _ in table.metrics), "annotators"}
     ratings = [row for row in data.rows("cseval", "ratings") if row["rater"] in raters]
-    sound = correlate_pooled(Ratings(ratings, data.rows("cseval", "replies")).table())
-    early = np.arange(len(table.items)) < N_FROM_ROUNDS
+    sound = correlate_pooled(scores_of(checked(read("ratings", ratings)[0], needs_systems=False)[0]))
+    early = np.arange(len(table.item)) < N_FROM_ROUNDS
     parts = [correlate_pooled(_select(table, rows, BY_GPT_4)) for rows in (early, ~early)]
-    n = {
-        metric: int(np.isfinite(scores).sum())
-        for metric, scores in zip(table.metrics, table.metric_values, strict=True)
-    }
-    complete: Flags = np.isfinite(table.metric_values.sum(axis=0))
+    n = {metric: int(np.isfinite(values).sum()) for (metric, _), values in zip(table.metrics, table.x, strict=True)}
+    complete: Flags = np.isfinite(table.x.sum(axis=0))
     partial = {metric for metric, n_rows in n.items() if n_rows > complete.sum()}
     on_complete = found | correlate_pooled(_select(table, complete, partial))
     paper = load_paper(PAPER)
@@ -149,11 +140,15 @@ def recompute_table_1(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, 
         yield ("Table 1", row, column), RecomputedValue(found[key], note, by_chance=True)
 
 
-def _select(table: ScoreTable, rows: Flags, metrics: Iterable[str]) -> ScoreTable:
-    """Returns the given rows and metrics of a table."""
+def _select(table: Scores, rows: Flags, metrics: Iterable[str]) -> Scores:
+    """Returns the given rows and metrics of scores."""
     names = set(metrics)
-    positions = [position for position, metric in enumerate(table.metrics) if metric in names]
-    return table.select(positions, np.flatnonzero(rows).tolist())
+    kept = [position for position, (metric, _) in enumerate(table.metrics) if metric in names]
+    x, people = table.x[kept][:, rows], table.people[..., rows]
+    named = [table.metrics[position] for position in kept]
+    return table._replace(
+        metrics=named, x=x, y=table.y[:, rows], item=table.item[rows], system=table.system[rows], people=people
+    )
 
 
 def _find_best_other(found: Coefficients, aspect: str, name: str) -> tuple[str, float]:
@@ -161,18 +156,16 @@ def _find_best_other(found: Coefficients, aspect: str, name: str) -> tuple[str, 
     return max(others.items(), key=lambda item: item[1])
 
 
-def recompute_table_5(data: Datasets, table: ScoreTable) -> Iterator[tuple[Key, RecomputedValue]]:
+def recompute_table_5(data: Datasets, table: Scores) -> Iterator[tuple[Key, RecomputedValue]]:
     """Yields the values of Table 5: mean and standard deviation over random samples."""
-    all_rows, n_paper = np.full(len(table.items), True), count_rows_of_table_1(data)
+    all_rows, n_paper = np.full(len(table.item), True), count_rows_of_table_1(data)
     metrics = load_paper(PAPER).table("Table 5").rows
-    for row in stability(_select(table, all_rows, metrics), coefficients=(SPEARMAN,), seeds=(1, 2, 3)):
+    named = [metric for metric, _ in table.metrics]
+    for row in stability(_select(table, all_rows, metrics)).itertuples():
         sizes = ", ".join(map(str, row.sizes))
-        n = np.isfinite(table.metric_values[table.metrics.index(row.metric)]).sum()
-        note = (
-            f"{row.n_trials} samples of {sizes} of {n} rows instead of 39 of up to 6100 of {n_paper}; "
-            "other random samples"
-        )
-        for name, value in (("mean", row.mean), ("std", row.standard_deviation)):
+        n = np.isfinite(table.x[named.index(row.metric)]).sum()
+        note = f"{row.n} samples of {sizes} of {n} rows instead of 39 of up to 6100 of {n_paper}; other random samples"
+        for name, value in (("mean", row.mean), ("std", row.std)):
             yield ("Table 5", row.metric, f"{row.aspect}/{name}"), RecomputedValue(value, note, by_chance=True)
 
 

@@ -16,47 +16,25 @@ from .comparisons import (
     read_verdicts as read_verdicts,
     verdict_table as verdict_table,
 )
-from .correlation.analysis import (
-    DEFAULT_COEFFICIENTS as DEFAULT_COEFFICIENTS,
-    Correlation as Correlation,
+from .correlating import (
     correlate as correlate,
-    correlation_signature as correlation_signature,
+    scores_of as scores_of,
 )
-from .correlation.coefficients import (
-    CALIBRATED as CALIBRATED,
-    KENDALL_B as KENDALL_B,
-    SPEARMAN as SPEARMAN,
-    middle_ranks as middle_ranks,
-)
-from .correlation.levels import (
-    LEVELS as LEVELS,
-    PER_ITEM as PER_ITEM,
-    PER_SYSTEM as PER_SYSTEM,
-    POOLED as POOLED,
-    SYSTEM_MEANS as SYSTEM_MEANS,
-    UNKNOWN as UNKNOWN,
-)
-from .correlation.metric_tests import (
-    permutation_families as permutation_families,
-    permutation_signature as permutation_signature,
-    permutation_tests as permutation_tests,
+from .correlation.analysis import (
+    Scores as Scores,
+    correlations as correlations,
+    stability as stability,
 )
 from .correlation.ndcg import (
     PAPER as PAPER,
     SOUND as SOUND,
     ranking_scores as ranking_scores,
-    ranking_signature as ranking_signature,
-    single_score as single_score,
-)
-from .correlation.stability import (
-    stability as stability,
 )
 from .ranking import (
     rank as rank,
 )
 from .ratings import (
     HUMAN as HUMAN,
-    WHOLE_REPLY as WHOLE_REPLY,
     Ratings as Ratings,
 )
 from .reliability_data import (
@@ -101,9 +79,6 @@ from .retrieval.metrics import (
 from .retrieval.two_way import (
     two_way_means as two_way_means,
 )
-from .score_table import (
-    ScoreTable as ScoreTable,
-)
 from .significance.families import (
     EXPLORATORY as EXPLORATORY,
     LEVEL as LEVEL,
@@ -124,6 +99,10 @@ from .significance.intervals import (
     percentile_interval as percentile_interval,
     safe_divide as safe_divide,
     summary as summary,
+)
+from .system_means import (
+    PEOPLE as PEOPLE,
+    checked as checked,
 )
 from .text.bertscore import (
     BertScore as BertScore,

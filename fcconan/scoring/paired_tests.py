@@ -1,6 +1,6 @@
 """Paired tests of differences between systems, adjusted for the number of tests of one declared family."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -32,42 +32,51 @@ def family(systems: list[str], baselines: tuple[str, ...] = ()) -> list[tuple[in
     return [(other, one) for one in against for other in range(len(systems)) if other not in against]
 
 
-def sign_flips(differences: Floats, bootstrap: Bootstrap) -> tuple[Floats, Floats]:
-    """Tests mean differences of paired items by random signs, two-sided, and adjusts p by step-down max-T.
+def max_t(observed: Floats, blocks: Iterable[Floats]) -> Floats:
+    """Returns p and the p adjusted by step-down max-T (Westfall and Young, 1993, algorithm 4.1), shape (2, tests).
+
+    p is (c + 1) / (n + 1), where c is the number of the n draws that reach the statistic. The adjusted p compares with
+    the largest statistic of all tests that are not more extreme.
+
+    Args:
+        observed: Statistics of the data, shape (tests,).
+        blocks: Statistics of draws, shape (block of draws, tests) each; nan reaches every statistic.
+    """
+    observed = observed * (1 - TOLERANCE) - TOLERANCE
+    order = np.argsort(observed)  # the smallest first, so that a running maximum is over less extreme tests
+    reached, n = np.zeros((2, len(observed))), 0
+    for drawn in blocks:
+        drawn = np.nan_to_num(drawn, nan=np.inf)
+        reached[0] += (drawn >= observed).sum(axis=0)
+        reached[1, order] += (np.maximum.accumulate(drawn[:, order], axis=1) >= observed[order]).sum(axis=0)
+        n += len(drawn)
+    found: Floats = (reached + 1) / (n + 1) if n else np.full(reached.shape, np.nan)
+    found[1, order[::-1]] = np.maximum.accumulate(found[1, order[::-1]])
+    return found
+
+
+def sign_flips(differences: Floats, bootstrap: Bootstrap) -> Floats:
+    """Tests mean differences of paired items by random signs, two-sided; p and adjusted p are those of `max_t`.
 
     All tests share one random sign for each item (Smucker, Allan and Carterette, 2007). The statistic is the sum of the
-    differences over the root of the sum of their squares; p is (c + 1) / (n + 1), where c is the number of the n draws
-    that reach it. The adjusted p compares with the largest statistic of all tests that are not more extreme (Westfall
-    and Young, 1993, algorithm 4.1).
+    differences over the root of the sum of their squares.
 
     Args:
         differences: Differences of the items, shape (tests, items); nan leaves an item out of a test.
         bootstrap: Number of draws, and seed.
 
     Returns:
-        p and adjusted p, shape (tests,) each; nan for a test with fewer than two items, or without draws.
+        p and adjusted p, shape (2, tests); nan for a test with fewer than two items, or without draws.
     """
     tested = np.isfinite(differences).sum(axis=1) > 1
     filled = np.nan_to_num(differences[tested])
     scale = np.sqrt((filled**2).sum(axis=1))
     filled = filled / np.where(scale > 0, scale, 1.0)[:, None]
-    observed = np.abs(filled.sum(axis=1)) * (1 - TOLERANCE) - TOLERANCE
-    order = np.argsort(
-        observed
-    )  # the smallest first, so that a running maximum is over tests that are not more extreme
-    generator = np.random.default_rng(bootstrap.seed)
-    reached = np.zeros((2, len(filled)))
-    for size in chunks(differences.shape[1], bootstrap.resamples):
-        signs = generator.integers(2, size=(size, differences.shape[1])) * 2.0 - 1.0
-        drawn = np.abs(signs @ filled.T)
-        reached[0] += (drawn >= observed).sum(axis=0)
-        reached[1, order] += (np.maximum.accumulate(drawn[:, order], axis=1) >= observed[order]).sum(axis=0)
-    p, adjusted = found = np.full((2, len(differences)), np.nan)
-    if bootstrap.resamples:
-        found[:, tested] = (reached + 1) / (bootstrap.resamples + 1)
-        places = np.flatnonzero(tested)[order[::-1]]
-        adjusted[places] = np.maximum.accumulate(adjusted[places])
-    return p, adjusted
+    generator, n_items = np.random.default_rng(bootstrap.seed), differences.shape[1]
+    signs = (generator.integers(2, size=(size, n_items)) * 2.0 - 1.0 for size in chunks(n_items, bootstrap.resamples))
+    found = np.full((2, len(differences)), np.nan)
+    found[:, tested] = max_t(np.abs(filled.sum(axis=1)), (np.abs(each @ filled.T) for each in signs))
+    return found
 
 
 def mean_intervals(sums: Floats, counts: Floats, bootstrap: Bootstrap) -> Floats:

@@ -4,22 +4,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import PurePath
-from typing import Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, SUFFIXES, cell_number, is_missing, optional_id, required_id
+from fcconan.data import RATER_KINDS, cell_number, is_missing, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
-from fcconan.scoring.names import check_names
 from fcconan.scoring.reply_metadata import ReplyMetadata, record_kind, row_place
-from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.intervals import means
 
 HUMAN = "human"
-# Aspects of a metric that rates the reply as a whole.
-WHOLE_REPLY = ("score", "quality", "")
 NO_REASON = "no_value"
 # Spellings of truth values in files.
 TRUTHS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
@@ -230,137 +223,11 @@ class Ratings:
         """Returns the raters of these kinds, in the order of the ratings."""
         return [rater for rater, kind in self._kinds.items() if kind in kinds]
 
-    def replies_of(self, names: Iterable[str], aspects: Sequence[str] | None = None) -> dict[str, None]:
-        """Returns the ids of the replies with a value by these raters, or a reason why there is none.
-
-        Args:
-            names: Names of the raters.
-            aspects: Aspects of the rows; None for all.
-        """
-        wanted = {*names}
-        return {
-            self.replies[position]: None
-            for series in self._series.values()
-            if series.rater in wanted and (aspects is None or series.aspect in aspects)
-            for position in series.values
-            if position not in series.empty
-        }
-
-    def files_of(self, names: Iterable[str]) -> list[str]:
-        """Returns the names of the files with such rows, sorted; rows in memory are not named."""
-        wanted = {*names}
-        files = {name for series in self._series.values() if series.rater in wanted for name in series.files}
-        return sorted(name for name in files if PurePath(name).suffix in SUFFIXES)
-
-    def table(
-        self,
-        *,
-        people: Sequence[str] | None = None,
-        aspects: Sequence[str] | None = None,
-        metrics: Sequence[str] | None = None,
-    ) -> ScoreTable:
-        """Merges the values of models and metrics with the mean of people's ratings.
-
-        The mean includes the people who rated the reply. A metric whose aspects people did not rate, such as `score`,
-        is compared with every aspect. If a judge rated aspects that people rated, its other aspects are left out.
-
-        Args:
-            people: Names of the raters who count as people; None for those of kind `human`.
-            aspects: Aspects that people rated; None for all.
-            metrics: Names of models and metrics; None for all raters except people.
-
-        Returns:
-            The table, whose rows are the rated replies.
-
-        Raises:
-            InputError: There are no matching ratings, or people's scales differ.
-        """
-        check_names("rater", [*(people or ()), *(metrics or ())], self.raters())
-        rated = self.aspects(names=people)
-        chosen = list(check_names("aspect", rated if aspects is None else aspects, rated))
-        if not chosen:
-            raise InputError(
-                f"no rating is by people, only by {', '.join(self.raters())}: name those who represent people "
-                "with --human"
-            )
-        given = [self.people(aspect, people) for aspect in chosen]
-        judges = {series.rater for series in self._series.values() if series.aspect in rated}
-        others = [
-            series
-            for series in self._series.values()
-            if not _is_person(series, people)
-            and (metrics is None or series.rater in metrics)
-            and (series.aspect in chosen or series.rater not in judges)
-        ]
-        if not others:
-            cure = "give these ratings, too"
-            if people is None and not self._states_kinds:
-                cure = (
-                    "no row has a rater_kind, so all of them count as people: name the people with --human NAME, or "
-                    "write a column rater_kind"
-                )
-            raise InputError(
-                f"there are no ratings of {', '.join(chosen)} by models or metrics: known raters are "
-                f"{', '.join(self.raters())}; {cure}, or compare people with `fcconan agree`"
-            )
-        return ScoreTable(
-            metrics=tuple(_metric_name(series, chosen) for series in others),
-            aspects=tuple(chosen),
-            metric_values=self._array(others),
-            human_values=np.stack([means(values, axis=0) for _, values in given]),
-            items=self.items,
-            systems=self.systems,
-            annotators=self._by_annotator(given),
-            about=tuple(series.aspect if series.aspect in chosen else None for series in others),
-        )
-
-    def missing_in(self, table: ScoreTable, people: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """Counts the missing values among the ratings of a table, by rater, aspect and reason.
-
-        Args:
-            table: Result of `table`.
-            people: See `table`.
-        """
-        about = set(zip(table.metrics, table.aspect_of, strict=True))
-        found: list[dict[str, Any]] = []
-        for series in self._series.values():
-            aspect = series.aspect if series.aspect in table.aspects else None
-            if _is_person(series, people):
-                counted = aspect is not None
-            else:
-                counted = (_metric_name(series, table.aspects), aspect) in about
-            reasons = series.missing if counted else Counter[str]()
-            found += [
-                {"rater": series.rater, "aspect": series.aspect, "reason": reason, "n": n}
-                for reason, n in reasons.items()
-            ]
-        return sorted(found, key=lambda row: (row["rater"], row["aspect"], row["reason"]))
-
-    def _by_annotator(self, given: Sequence[tuple[list[str], Floats]]) -> Floats | None:
-        """Returns the ratings of each person, shape (people, aspects, replies); None for fewer than two people."""
-        everyone = list(dict.fromkeys(name for names, _ in given for name in names))
-        if len(everyone) < 2:
-            return None
-        whole = np.full((len(everyone), len(given), len(self.replies)), np.nan)
-        for aspect, (names, values) in enumerate(given):
-            whole[[everyone.index(name) for name in names], aspect] = values
-        return whole
-
     def _array(self, chosen: Sequence[_AspectRatings]) -> Floats:
         array = np.full((len(chosen), len(self.replies)), np.nan)
         for row, series in zip(array, chosen, strict=True):
             row[list(series.values)] = list(series.values.values())
         return array
-
-
-def _is_person(series: _AspectRatings, people: Sequence[str] | None) -> bool:
-    return series.kind == HUMAN if people is None else series.rater in people
-
-
-def _metric_name(series: _AspectRatings, aspects: Sequence[str]) -> str:
-    """Returns a name that includes the aspect if a metric has several values, such as precision and recall."""
-    whole = series.aspect in aspects or series.aspect in WHOLE_REPLY
-    return series.rater if whole else f"{series.rater}:{series.aspect}"
 
 
 def _number(row: Row, column: str, place: str) -> float | None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS
+from fcconan.data import RATER_KINDS, UNKNOWN
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.names import check_names
@@ -50,7 +50,7 @@ def rank_ratings(
     aspects = check_names("aspect", aspects, [*ratings["aspect"].unique()])
     scaled = ratings[ratings["low"].notna() & (ratings["rater"].eq(PEOPLE) | (PEOPLE not in known))]
     chosen = [*(aspects or scaled["aspect"].unique())]
-    series = [each for name in raters for each in _series(ratings, name, chosen, only=bool(aspects))]
+    series = [each for name in raters for each in series_of(ratings, name, chosen, only=bool(aspects))]
     if not series:
         raise InputError(f"none of {', '.join(raters)} rated {', '.join(chosen)}: choose others")
     about = ratings.drop_duplicates("reply_id").set_index("reply_id")[["system", "item_id"]]
@@ -93,8 +93,12 @@ def rank_ratings(
     return tables, notes + few_items(len(items), bootstrap)
 
 
-def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
+def checked(ratings: "DataFrame", *, needs_systems: bool = True) -> tuple["DataFrame", list[str]]:
     """Returns ratings of replies of known systems, with the mean of all people as a further rater, and notes.
+
+    Args:
+        ratings: The ratings.
+        needs_systems: Whether ratings of replies of unknown systems are left out; otherwise their system is `unknown`.
 
     Returns:
         Rows with `reply_id`, `item_id`, `system`, `rater`, `aspect`, `value`, `low`, `high`, `higher_is_better`, and
@@ -105,7 +109,7 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
     """
     import pandas as pd
 
-    if "system" not in ratings or (ratings["system"].fillna("unknown") == "unknown").all():
+    if needs_systems and ("system" not in ratings or ratings["system"].fillna(UNKNOWN).eq(UNKNOWN).all()):
         raise InputError("the systems of the replies are unknown: give the replies by --replies, or a column system")
     # Item and system are those of the same reply in other rows: a dataset and a file of ratings may be read together.
     about = ratings.reindex(columns=["item_id", "system"]).astype(object)
@@ -143,7 +147,8 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
             f"{row['rater']} rated {row['aspect']} of the reply {row['reply_id']} {row['value']:g}, expected "
             f"{row['low']:g} to {row['high']:g}: leave the value empty and give the reason out_of_scale"
         )
-    lost, notes = found["system"].fillna("unknown") == "unknown", []
+    found["system"], notes = found["system"].fillna(UNKNOWN), []
+    lost = found["system"].eq(UNKNOWN) & needs_systems
     if lost.any():
         notes.append(f"Ratings of replies of no known system are left out: {lost.sum()} of {len(found)}.")
     found = found[~lost]
@@ -160,14 +165,14 @@ def checked(ratings: "DataFrame") -> tuple["DataFrame", list[str]]:
                 f"ratings of {aspect} by {rater} differ in {column}: bring them to one scale, or filter by rater"
             )
     mean = people.groupby(["aspect", "reply_id"], sort=False).agg({**dict.fromkeys(_CARRIED, "first"), "value": "mean"})
-    return pd.concat([mean.reset_index().assign(rater=PEOPLE, of_people=True), found], ignore_index=True), notes
+    return pd.concat([found, mean.reset_index().assign(rater=PEOPLE, of_people=True)], ignore_index=True), notes
 
 
 _CARRIED = ("item_id", "system", "low", "high", "higher_is_better", "selection_probability")
 _Series = tuple[str, str, bool, "Series"]  # rater, aspect, whether a high value is good, values by reply
 
 
-def _series(ratings: "DataFrame", name: str, aspects: Sequence[str], *, only: bool) -> list[_Series]:
+def series_of(ratings: "DataFrame", name: str, aspects: Sequence[str], *, only: bool) -> list[_Series]:
     """Returns the values of a rater, the unified score first; other aspects only if it rated none of the given ones.
 
     Args:
@@ -205,7 +210,7 @@ def _predicted(
 
     people = [each for each in series if each[0] == PEOPLE]
     if not people:  # the user chose other raters, or there are none
-        people = _series(ratings, PEOPLE, [*dict.fromkeys(aspect for _, aspect, *_ in series)], only=False)
+        people = series_of(ratings, PEOPLE, [*dict.fromkeys(aspect for _, aspect, *_ in series)], only=False)
     if not people:
         raise InputError("found no ratings by people, expected some for --predicted-by: give rows of rater_kind human")
     check_names("rater", [judge], ratings["rater"][~ratings["of_people"]].unique())
@@ -213,7 +218,7 @@ def _predicted(
     if in_sample.any():
         raise InputError(f"{judge} was trained on {in_sample.sum()} of these replies: take its ratings out of fold")
     aspects = [aspect for _, aspect, *_ in people if aspect != UNIFIED]
-    judged = {aspect: values for _, aspect, *values in _series(ratings, judge, aspects, only=False)}
+    judged = {aspect: values for _, aspect, *values in series_of(ratings, judge, aspects, only=False)}
     if len(judged) == 1 and not judged.keys() & {*aspects}:
         judged = dict.fromkeys([aspect for _, aspect, *_ in people], *judged.values())  # it predicts every aspect
     item, items = pd.factorize(about["item_id"])

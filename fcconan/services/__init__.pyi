@@ -73,11 +73,6 @@ from .connections import (
     Notices as Notices,
     default_cache as default_cache,
 )
-from .correlations import (
-    CorrelateOptions as CorrelateOptions,
-    CorrelateResult as CorrelateResult,
-    correlate as correlate,
-)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fcconan.errors import InputError
+from fcconan.groups import Rows
 from fcconan.services.configuration import option, output
 from fcconan.services.locations import dataset_folder
 from fcconan.services.model_results import Progress
@@ -17,11 +18,11 @@ from fcconan.services.rows import REPLIES, Source, listed, names_of, open_rows, 
 if TYPE_CHECKING:
     from numpy import float64
     from numpy.typing import NDArray
+    from pandas import DataFrame
 
     from fcconan.data import Table
     from fcconan.judging import FeatureRatings, RatedAspect, Row
     from fcconan.retrieval import Encoder
-    from fcconan.scoring import Ratings
 
 NO_ENCODER = "none"
 _FEATURES_FROM = "Ratings of judges or metrics that are further features of a learned rater."
@@ -160,7 +161,7 @@ def train_rater(
         folder,
         folds=folds,
         fold_by=options.fold_by,
-        people=len(people.raters(("human",))),
+        people=people["rater"].nunique() - 1,  # without their mean
         seed=options.seed,
         progress=progress or (lambda done, total: None),
     )
@@ -173,17 +174,17 @@ def train_rater(
 
 
 def _rated_rows(
-    rows: "list[Row]", people: "Ratings", aspects: "list[RatedAspect]"
+    rows: "list[Row]", people: "DataFrame", aspects: "list[RatedAspect]"
 ) -> "tuple[list[Row], NDArray[float64]]":
     """Returns the replies that have a text and a rating by people, and people's mean ratings, shape (n, aspects)."""
     import numpy as np
 
-    position = {reply: at for at, reply in enumerate(people.replies)}
-    with_text = [row for row in rows if row["reply_id"] in position and (row.get("text") or "").strip()]
-    values = np.full((len(with_text), len(aspects)), np.nan)
-    for column, aspect in enumerate(aspects):
-        means = _means(people.people(aspect.name)[1])
-        values[:, column] = [means[position[row["reply_id"]]] for row in with_text]
+    from fcconan.scoring import PEOPLE
+
+    means = people[people["rater"] == PEOPLE].pivot(index="reply_id", columns="aspect", values="value")
+    with_text = [row for row in rows if row["reply_id"] in means.index and (row.get("text") or "").strip()]
+    wanted = {"index": [row["reply_id"] for row in with_text], "columns": [aspect.name for aspect in aspects]}
+    values = means.reindex(**wanted).to_numpy(dtype=float)
     kept = np.flatnonzero(~np.isnan(values).all(axis=1))
     return [with_text[at] for at in kept], values[kept]
 
@@ -257,15 +258,6 @@ def encoder_name(saved: Mapping[str, Any]) -> str:
     )
 
 
-def _means(values: Any) -> Any:
-    """Returns the mean of people by reply, nan without a rating; shape (replies,)."""
-    import numpy as np
-
-    known = ~np.isnan(values)
-    number = known.sum(axis=0)
-    return np.where(number > 0, np.where(known, values, 0.0).sum(axis=0) / np.maximum(number, 1), np.nan)
-
-
 def ratings_of(sources: Source, split: str | None) -> "Table":
     """Opens rows of ratings.
 
@@ -285,33 +277,32 @@ def ratings_of(sources: Source, split: str | None) -> "Table":
 
 def _people(
     replies: "Table", sources: Source, ratings: Source | None, options: TrainRaterOptions
-) -> "tuple[Ratings, list[RatedAspect]]":
+) -> "tuple[DataFrame, list[RatedAspect]]":
     """Returns the ratings of people and the aspects to learn.
 
     Raises:
         InputError: There are none, or their scale is not known.
     """
-    from fcconan.data import open_table
+    from fcconan.data import SUFFIXES, read
     from fcconan.judging import RatedAspect
-    from fcconan.scoring import HUMAN, Ratings
+    from fcconan.scoring import checked
 
-    if ratings is not None:
-        table = ratings_of(ratings, options.split)
-    elif replies.folders:
-        table = open_table("ratings", replies.folders, split=options.split)
-    else:
+    given: list[Any] = [*replies.folders] if ratings is None else listed(ratings)
+    if not given:
         raise InputError(
             f"{names_of(sources)} is not the folder of a dataset and has no ratings: give them with --ratings"
         )
-    people = Ratings(row for row in table if (row.get("rater_kind") or HUMAN) == HUMAN)
-    known = people.aspects()
+    has_splits = any(isinstance(each, str | PathLike) and Path(each).suffix not in SUFFIXES for each in given)
+    table, *_ = read("ratings", *given, rows=Rows(split=options.split if has_splits else None))
+    people, _ = checked(table, needs_systems=False)
+    people = people[people["of_people"]]
+    known = [*people["aspect"].unique()]
     if unknown := [name for name in options.aspect if name not in known]:
         raise InputError(f"people did not rate {unknown[0]}: choose --aspect among {', '.join(known)}")
     aspects = []
     for name in options.aspect or known:
-        raters, _ = people.people(name)
-        scale = people.scale(name, raters)
-        if scale is None:
+        low, high, is_better = people.loc[people["aspect"] == name, ["low", "high", "higher_is_better"]].iloc[-1]
+        if low != low:
             raise InputError(f"the ratings of {name} state no scale: give columns low and high with the end grades")
-        aspects.append(RatedAspect(name, *scale, people.higher_is_better(name, raters)))
+        aspects.append(RatedAspect(name, low, high, bool(is_better)))
     return people, aspects

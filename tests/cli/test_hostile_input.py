@@ -115,14 +115,14 @@ def test_a_date_after_the_last_year_is_refused(run_cli: RunCli, command: str) ->
 def test_a_number_is_written_as_one(run_cli: RunCli, column: str, value: object) -> None:
     rows = [{**row, column: value} for row in ratings("anna", [1, 2, 3, 4, 5, 1])]
     Path("r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    said = _refused(run_cli, "correlate r.jsonl --resamples 0")
+    said = _refused(run_cli, "agree r.jsonl --resamples 0")
     assert said.startswith(f"r.jsonl, row 1: {column} is {value!r}"), said
     assert said.endswith("expected a number, or nothing where it is missing")
 
 
 def test_a_message_shows_the_ends_of_a_long_cell(run_cli: RunCli) -> None:
     write_rows(Path("long.csv"), [{**row, "value": "x" * 100_000} for row in ratings("anna", [1, 2, 3, 4, 5, 1])])
-    said = _refused(run_cli, "correlate long.csv --resamples 0")
+    said = _refused(run_cli, "agree long.csv --resamples 0")
     # 750 characters at either end, of `fcconan: ` not counted.
     whole = f"long.csv, row 1: value is '{'x' * 100_000}', expected a number, or nothing where it is missing"
     assert said == f"{whole[:750]} ... ({len(whole) - 1500} more characters) ... {whole[-750:]}"

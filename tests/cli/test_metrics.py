@@ -226,7 +226,7 @@ def test_the_demo_is_scored_and_correlated(demo: Path) -> None:
         "pooled",
     )
     assert done.status == 0, done
-    rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["rows"]
+    rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["tables"]["correlations"]
     assert {(row["metric"], row["n"]) for row in rows} == {("rouge-l", 96)}
 
 

@@ -27,7 +27,6 @@ NEEDED: dict[str, list[object]] = {
     "bench": ["data"],
     "generate": ["data", "--model", "m", "--out", "out"],
     "finetune": ["data", "--base-model", "m", "--out", "out"],
-    "correlate": ["data", "ratings"],
     "agree": ["ratings"],
     "annotate new": ["out", "--task", "t"],
     "annotate assign": ["c"],
@@ -94,7 +93,6 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
             for command in (
                 "bench d",
                 "agree r",
-                "correlate d r",
                 "judge audit --ratings r",
             )
         ),

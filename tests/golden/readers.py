@@ -137,24 +137,22 @@ def _sparsity(found: Json) -> Iterator[Row]:
 
 def correlate(found: Json, *_: Any) -> Iterator[Row]:
     """Reads `correlate`."""
+    tables = found["tables"]
     columns = ("value", "n", "n_groups", "n_missing", "chance", "ceiling", "threshold")
     keys, other = ("metric", "aspect", "level", "coefficient"), {"chance": "S03", "ceiling": "S03"}
+    rows = [{"threshold": None, **each} for each in tables.get("correlations", [])]
     for row, pairwise in (("S01", False), ("S04", True)):
-        table = [each for each in found["rows"] if each["coefficient"].startswith("pairwise") == pairwise]
+        table = [each for each in rows if each["coefficient"].startswith("pairwise") == pairwise]
         name = {"value": "correlation"}
         yield from from_tables({"rows": table}, keys=keys, row=row, values=columns, rename=name, rows=other)
-    missing, name = found.get("missing", []), {"n": "missing"}
+    missing, name = tables.get("missing", []), {"n": "missing"}
     yield from from_tables({"missing": missing}, keys=("rater", "aspect", "reason"), row="S11", rename=name)
     columns = ("value", "value_common", "chance", "chance_common", "ceiling", "n", "n_groups")
-    yield from from_tables({"ndcg": found.get("ndcg", [])}, keys=("metric", "protocol"), row="S09", values=columns)
-    tests = {"tests": ordered(found.get("tests", []))}
-    yield from differences_of(tests, ("a", "b", "aspect", "level", "coefficient"), "S05")
-
-
-def differences_of(tables: Mapping[str, Iterable[Mapping[str, Any]]], keys: Sequence[str], row: str) -> Iterator[Row]:
-    """Yields differences, their intervals, and p values of tests that are replaced."""
-    columns, kinds = ("difference", "p", "p_corrected"), {"p": REPLACED, "p_corrected": REPLACED}
-    yield from from_tables(tables, keys=keys, row=row, values=columns, kinds=kinds, ends_of="difference")
+    yield from from_tables({"ndcg": tables.get("ndcg", [])}, keys=("metric", "protocol"), row="S09", values=columns)
+    pairs = ordered(tables.get("differences", []))
+    table = [{key: each[key] for key in each if key not in ("low", "high")} for each in pairs]
+    pair = ("a", "b", "aspect", "level", "coefficient")
+    yield from from_tables({"tests": table}, keys=pair, row="S05", values=("difference",))
 
 
 def agree(found: Json, *_: Any, row: str = "S12") -> Iterator[Row]:

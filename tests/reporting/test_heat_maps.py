@@ -6,19 +6,17 @@ from typing import Any
 
 import pytest
 
-from fcconan.reporting.correlations import judge_table
 from fcconan.reporting.elements import asset
 from fcconan.reporting.heat_maps import (
     HeatCell,
     HeatMap,
     agreement_maps,
-    correlation_maps,
     difference_map,
     ground,
     heat_maps,
 )
 from fcconan.reporting.page import render
-from fcconan.reporting.scores import agreement_page, correlation_page
+from fcconan.reporting.scores import agreement_page
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 
 EVIL_NAME = '"><img src=x onerror="window.evil = 4">'
@@ -87,78 +85,6 @@ def test_steps_are_equally_far_apart_and_ink_is_readable_on_each() -> None:
             assert all(abs(each - mean) < 0.15 * mean for each in apart)  # 8 bits a channel are this coarse
 
 
-def correlation(metric: str, aspect: str, value: float | None, level: str = "pooled", **more: Any) -> Row:
-    """A row of `fcconan correlate`."""
-    ends = (None, None) if value is None else (value - 0.125, value + 0.125)
-    return {
-        "metric": metric,
-        "aspect": aspect,
-        "level": level,
-        "coefficient": "spearman",
-        "value": value,
-        "low": ends[0],
-        "high": ends[1],
-        "n": 9,
-        "n_groups": 1,
-        "n_constant": 0,
-        "n_rows_too_few": 0,
-        "n_missing": 2,
-        "chance": 0.0,
-        "ceiling": None,
-        "reason": "too_few" if value is None else None,
-        **more,
-    }
-
-
-ROWS = [
-    correlation("weak", "tone", 0.25, level="per_item", n_groups=3, n_constant=1),
-    correlation("weak", "tone", -0.5),
-    correlation("weak", "relevance", 0.25, n_missing=3),
-    correlation("gone", "tone", 0.75),
-    correlation("gone", "relevance", None),
-    correlation(EVIL_NAME, "tone", 0.5),
-    correlation(EVIL_NAME, "relevance", 0.25, ceiling=0.625),
-    correlation("weak", "tone", 0.25, coefficient="pairwise_accuracy"),
-]
-
-
-def test_correlations_are_cells_that_hold_the_number_and_say_the_rest() -> None:
-    pooled, accuracy, per_item = correlation_maps(ROWS)
-    assert (pooled.title, pooled.columns, pooled.ends) == (
-        "spearman with people, pooled",
-        ["tone", "relevance"],
-        ("−1", "0", "1"),
-    )
-    # By their means: gone .75 of what it has, then .375, then -.125.
-    assert [name for name, _ in pooled.rows] == ["gone", EVIL_NAME, "weak"]
-    gone, _, weak = (cells for _, cells in pooled.rows)
-    assert weak[0] == ("-0.50", "weak, tone: -0.500 [-0.625, -0.375], rows 9, missing 2", "low5")
-    assert gone[1] == ("– too few", "gone, relevance: – (too_few), rows 9, missing 2", "none")
-    assert (accuracy.choices, accuracy.ends) == (
-        {"level": "pooled", "coefficient": "pairwise_accuracy"},
-        ("0", "0.5", "1"),
-    )
-    assert [cell.ground for cell in accuracy.rows[0][1]] == ["low5", "none"]  # of 0 to 1; the other is not computed
-    assert per_item.rows[0][1][0].about.endswith("rows 9, missing 2, groups 3, of these constant 1")
-
-
-def test_judges_stand_by_their_mean_over_all_aspects() -> None:
-    table = judge_table(ROWS)
-    assert table is not None and table.title == "Judges and metrics by their mean spearman with people (pooled)"
-    assert table.columns == ["judge or metric", "mean", "tone", "relevance", "rows", "missing"]
-    assert table.rows == [
-        [EVIL_NAME, "0.375", "0.500 [0.375, 0.625]", "0.250 [0.125, 0.375]", "9", "2"],
-        ["weak", "-0.125", "-0.500 [-0.625, -0.375]", "0.250 [0.125, 0.375]", "9", "2 to 3"],
-        ["gone", "–", "0.750 [0.625, 0.875]", "– (too_few)", "9", "2"],
-        ["(chance)", "–", "0.000", "0.000", "–", "–"],
-        ["(one person)", "–", "–", "0.625", "–", "–"],
-    ]
-    assert judge_table([]) is None
-    ceilings = {"weak": -0.25, "gone": -0.0625}
-    found = judge_table([row | {"ceiling": ceilings.get(row["metric"])} for row in ROWS])
-    assert found is not None and found.rows[-1][2] == "-0.250 to -0.062"
-
-
 def _agreed(raters: list[str], value: float | None, coefficient: str = "cohen", level: str = "pair") -> Row:
     counts = {"n": 8, "n_items": 8, "n_missing": 0, "low": None, "high": None}
     why = None if value is not None else "no_variation"
@@ -200,7 +126,5 @@ def test_differences_have_both_signs_and_marks_after_correction() -> None:
 
 
 def test_names_are_no_markup() -> None:
-    text = render(correlation_page({"rows": ROWS, "signature": EVIL_NAME}))
-    assert "<img" not in text and "&lt;img src=x" in text
     one = HeatMap(EVIL_NAME, EVIL_NAME, [EVIL_NAME], [(EVIL_NAME, [HeatCell(EVIL_NAME, EVIL_NAME)])], ("", "", ""), {})
     assert "<img" not in str(heat_maps([one]))

@@ -6,7 +6,6 @@ from fcconan.reporting.forest_plots import Dot
 from fcconan.reporting.page import render
 from fcconan.reporting.published_systems import (
     Published,
-    published_correlations,
     published_retrieval,
     with_published,
     with_published_dots,
@@ -59,13 +58,3 @@ def test_a_page_shows_them_in_grey() -> None:
 
 def _page(result: dict[str, Any]) -> str:
     return render(retrieval_page(result, drill_down(result, example_details()), {}))
-
-
-def test_cseval_s_correlations_are_spearman_s_by_aspect() -> None:
-    title = "Judges and metrics by their mean spearman with people (pooled)"
-    table = DisplayTable(title, ["judge or metric", "mean", "relevance", "coherence", "rows", "missing"], [])
-    found = published_correlations({"signature": "fcconan:0|data:cseval@0123/test|seed:0"}, table)
-    assert found is not None
-    assert found.rows["gpt-4 (published)"] == {"mean": "0.575", "relevance": "0.687", "coherence": "0.600"}
-    assert not any("minus" in name for name in found.rows)
-    assert published_correlations({"signature": "fcconan:0|data:cseval@0123"}, table._replace(title="x")) is None

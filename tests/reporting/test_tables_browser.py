@@ -7,10 +7,8 @@ from typing import Literal
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from fcconan.reporting.page import Page as ReportPage, Section, write_page
-from fcconan.reporting.scores import correlation_page
 from fcconan.reporting.tables import DisplayTable, latex_lines, markdown_lines
 from tests.browsing import accessibility_problems, needs_chromium, visit
-from tests.reporting.test_heat_maps import ROWS
 
 pytestmark = needs_chromium
 
@@ -54,16 +52,3 @@ def test_a_long_table_is_paged_searched_sorted_and_copied(browser: Browser, tmp_
         expect(page.locator("#announcement")).to_have_text("Copied 11 rows as Markdown.")
         assert page.evaluate("window.copied").splitlines() == markdown_lines(shown)
         is_accessible(page, "light", "dark")
-
-
-def test_maps_are_chosen(browser: Browser, tmp_path: Path) -> None:
-    write_page(tmp_path / "maps.html", correlation_page({"rows": ROWS, "signature": "s|1"}))
-    with visit(browser, tmp_path / "maps.html") as page:
-        expect(page.locator(".heat:visible figcaption")).to_have_text("spearman with people, pooled")
-        page.get_by_label("Level").select_option("per_item")
-        expect(page.locator(".heat:visible td")).to_have_text(["0.25", ""])
-        page.get_by_label("Coefficient").select_option("pairwise_accuracy")
-        expect(page.locator(".heat:visible")).to_have_count(0)
-        expect(page.locator("#announcement")).to_contain_text("This coefficient is not computed at this level")
-        page.get_by_label("Level").select_option("pooled")
-        is_accessible(page, "dark")

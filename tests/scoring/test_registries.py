@@ -9,12 +9,9 @@ from fcconan.parsing.parsers import _VERDICTS
 from fcconan.parsing.results import Verdict
 from fcconan.scoring import REFERENCE_COMBINATIONS
 from fcconan.scoring.agreement import _COEFFICIENTS, AGREEMENT_COEFFICIENTS
-from fcconan.scoring.correlation.coefficients import COEFFICIENTS
-from fcconan.scoring.correlation.levels import LEVELS
-from fcconan.scoring.correlation.metric_tests import UNITS
 from fcconan.scoring.text.evaluation import _FAMILIES, REFERENCE_METRICS, TEXT_METRICS
 from fcconan.scoring.text.tokenizers import _TOKENISERS, Tokens
-from fcconan.services import AgreeOptions, CorrelateOptions, MetricsOptions
+from fcconan.services import AgreeOptions, MetricsOptions
 
 
 def words(kind: Any) -> set[str]:
@@ -30,9 +27,6 @@ def option(options: Any, name: str) -> set[str]:
     ("listed", "registry"),
     [
         (option(AgreeOptions, "coefficient"), AGREEMENT_COEFFICIENTS),
-        (option(CorrelateOptions, "coefficient"), COEFFICIENTS),
-        (option(CorrelateOptions, "level"), LEVELS),
-        (option(CorrelateOptions, "tests"), UNITS),
         (option(MetricsOptions, "multi_reference"), REFERENCE_COMBINATIONS),
         (words(Tokens), _TOKENISERS),
         (words(Verdict), _VERDICTS),

@@ -6,13 +6,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from fcconan import correlate
 from fcconan.errors import InputError
 from fcconan.services import (
-    CorrelateOptions,
     RateOptions,
     TrainRaterOptions,
     build,
-    correlate,
     rate,
     train_rater,
 )
@@ -39,7 +38,7 @@ def options(folder: Path, **more: Any) -> RateOptions:
 
 
 HONEST = "Most of the Quillish I know keep their promises, and one of them helped my family last year."
-POOLED = CorrelateOptions(level=("pooled",), coefficient=("spearman",), resamples=0, rater=("learned:quick",))
+POOLED: Any = {"level": ("pooled",), "coefficient": ("spearman",), "rater": ("learned:quick",)}
 
 
 def test_training_rows_get_the_out_of_fold_ratings_of_the_folder(demo: Path, folder: Path) -> None:
@@ -56,7 +55,7 @@ def test_training_rows_get_the_out_of_fold_ratings_of_the_folder(demo: Path, fol
 
 def test_the_result_has_the_correlation_that_correlate_finds(demo: Path, tmp_path: Path) -> None:
     result = train_rater(demo, QUICK, out=tmp_path / "quick")
-    found = {row["aspect"]: row["value"] for row in correlate([demo, result.source_rows()], POOLED).rows()}
+    found = correlate(demo, result.source_rows(), **POOLED).to_frame().set_index("aspect")["value"].to_dict()
     # The ratings of the folder are clipped to the scale, which may tie the lowest ones.
     assert found == pytest.approx({row["aspect"]: row["value"] for row in result.rows()}, abs=0.01)
     card = (tmp_path / "quick" / "README.md").read_text()
@@ -78,8 +77,8 @@ def test_ratings_that_are_in_sample_are_refused(demo: Path, folder: Path) -> Non
     stored = pd.read_parquet(folder / "out-of-fold.parquet")
     stored.loc[:2, "provenance"] = "in_sample"
     stored.loc[0, "value"] = None
-    with pytest.raises(InputError, match=r"^2 ratings by learned:quick are of its own training replies"):
-        correlate([demo, stored], POOLED)
+    with pytest.raises(InputError, match="found 2 ratings by learned:quick of replies that it was trained on"):
+        correlate(demo, stored, **POOLED)
 
 
 def test_new_replies_are_rated_by_the_model_of_all_rows(demo: Path, folder: Path) -> None:

@@ -4,20 +4,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
 import fcconan
 from fcconan import (
     AgreeOptions,
-    CorrelateOptions,
     InputError,
     MetricsOptions,
-    ScoreTable,
 )
 from fcconan.data import open_table
-from fcconan.scoring import correlate as correlate_table
 from tests.cli.judging import fcconan as run
 from tests.cli.scored import ratings, verdicts, write_rows
 
@@ -49,7 +45,6 @@ def _without_data(result: Any) -> Any:
     [
         (fcconan.agree, "ratings", RATED, AgreeOptions(**FEW)),
         (fcconan.agree, "comparisons", COMPARED + verdicts("ben", [("i1", "A", "B", "a")]), AgreeOptions(**FEW)),
-        (fcconan.correlate, "ratings", RATED, CorrelateOptions(**FEW)),
     ],
 )
 def test_all_kinds_of_sources_give_one_result(
@@ -60,35 +55,11 @@ def test_all_kinds_of_sources_give_one_result(
     assert written.to_dict() == service(str(file), options).to_dict() == service([file], options).to_dict()
     for source in _sources(kind, rows):
         assert _without_data(service(source, options)) == _without_data(written)
-    done = run("agree" if service is fcconan.agree else "correlate", file, "--resamples", 20, "--json", "result.json")
+    done = run("agree", file, "--resamples", 20, "--json", "result.json")
     assert (done.status, done.stderr) == (0, "")
     assert json.loads(Path("result.json").read_text(encoding="utf-8")) == json.loads(written.to_json())
     assert done.stdout.rstrip().split("\n")[-len(written.signature_lines()) :] == written.signature_lines()
     assert len(written.to_frame()) == len(written.rows()) > 0
-
-
-def test_a_score_table_is_correlated_as_before() -> None:
-    values = np.array([[1.0, 2, 2, 4]])
-    table = ScoreTable(("m",), ("tone",), values, values[:, ::-1].copy(), ["a", "b", "c", "d"], ["x"] * 4)
-    found = fcconan.correlate(table, levels=("pooled",), coefficients=("pearson",), resamples=0)
-    assert found == correlate_table(table, levels=("pooled",), coefficients=("pearson",), resamples=0)
-    # The deviations are -1.25, -.25, -.25, 1.75 and the same backwards: -4.25 over 4.75.
-    assert found[0].value == pytest.approx(-4.25 / 4.75)
-
-
-def test_the_two_forms_of_correlate_do_not_mix() -> None:
-    table = ScoreTable(("m",), ("tone",), np.ones((1, 2)), np.ones((1, 2)), ["a", "b"], ["x", "y"])
-    with pytest.raises(TypeError, match="a ScoreTable takes keyword arguments"):
-        fcconan.correlate(table, CorrelateOptions(resamples=3))  # type: ignore[call-overload]
-    with pytest.raises(TypeError, match=r"^levels: give CorrelateOptions"):
-        fcconan.correlate(RATED, levels=("pooled",))  # type: ignore[call-overload]
-
-
-def test_replies_may_be_in_memory() -> None:
-    rows = [{name: row[name] for name in row if name not in ("item_id", "system")} for row in RATED]
-    replies = pd.DataFrame(PEOPLE[:6])[["reply_id", "item_id", "system"]]
-    known = fcconan.correlate(rows, CorrelateOptions(**FEW), replies=replies).to_dict()
-    assert known["rows"] == fcconan.correlate(RATED, CorrelateOptions(**FEW)).to_dict()["rows"]
 
 
 @pytest.mark.parametrize(
@@ -123,11 +94,6 @@ def test_metrics_of_rows_in_memory_are_ratings() -> None:
     fcconan.metrics(rows, MetricsOptions(metric=("length-words",)), out="scores.parquet")
     written = [{name: row[name] for name in result.ratings[0]} for row in open_table("ratings", ["scores.parquet"])]
     assert written == result.ratings
-    options = CorrelateOptions(level=("pooled",), coefficient=("pearson",), resamples=0)
-    (found,) = fcconan.correlate([PEOPLE, result.ratings], options).rows()
-    # People's means are 2, 2, 3, 4, 4.5 and 1.5; replies have six words and one in turn.
-    expected = np.corrcoef([2, 2, 3, 4, 4.5, 1.5], [6, 1] * 3)[0, 1]
-    assert (found["metric"], found["value"]) == ("length-words", pytest.approx(expected, abs=1e-12))
     novel = fcconan.metrics(rows, MetricsOptions(metric=("novelty",)), novelty_against=[{"text": "Not the library."}])
     # "the" and "library" are two of six words here and of three there: 1 - 2/7.
     assert novel.rows()[0]["value"] == pytest.approx(1 - 2 / 7)

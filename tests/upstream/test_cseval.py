@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fcconan import CorrelateOptions, correlate
+from fcconan import Bootstrap, Rows, correlate
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row
@@ -516,9 +516,9 @@ EQUAL = (
 
 def test_equal_ratings_of_gpt_4_and_people_are_noted_on_card_and_by_correlate(folder: Path) -> None:
     def notes(*raters: str) -> list[str]:
-        options = CorrelateOptions(split="test", rater=raters, level=("pooled",), resamples=0)
-        found: list[str] = correlate(folder, options).data["notes"]
-        return [note for note in found if "are equal for all" in note]
+        options: Any = {"rows": Rows(split="test"), "bootstrap": Bootstrap(resamples=0)}
+        found = correlate(folder, rater=raters, level=("pooled",), **options)
+        return [note for note in found.notes if "are equal for all" in note]
 
     assert [note for note in _manifest(folder)["notes"] if "are equal for all" in note] == [EQUAL]
     assert EQUAL in (folder / "README.md").read_text(encoding="utf-8")

@@ -328,7 +328,7 @@ def spearman(x: npt.NDArray[np.int64], y: npt.NDArray[np.int64], weights: Floats
 
 
 def _weighted_ranks(levels: npt.NDArray[np.int64], weights: Floats) -> Floats:
-    """Returns middle ranks in all resamples at once, three times as fast as `middle_ranks` in each."""
+    """Returns middle ranks in all resamples at once, three times as fast as ranks in each."""
     order = np.argsort(levels, kind="stable")
     ends = np.searchsorted(levels[order], np.arange(levels.max() + 1), side="right") - 1
     upto = np.cumsum(weights[:, order], axis=1)[:, ends]

@@ -6,8 +6,9 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import rankdata
 
-from fcconan.scoring import middle_ranks, percentile_interval
+from fcconan.scoring import percentile_interval
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -159,7 +160,7 @@ def _pearson(x: Floats, y: Floats) -> float:
 
 _COEFFICIENTS: dict[Metric, Callable[[Floats, Floats], float]] = {
     "kendall": _kendall,
-    "spearman": lambda x, y: _pearson(middle_ranks(x), middle_ranks(y)),
+    "spearman": lambda x, y: _pearson(rankdata(x), rankdata(y)),
     "pearson": _pearson,
 }
 

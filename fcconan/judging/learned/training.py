@@ -1,7 +1,7 @@
 """Training of a rater: fits the models, and writes its folder with card and out-of-fold ratings."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 import fcconan
 from fcconan.data import LEARNED, RowWriter, short_hash
+from fcconan.groups import Bootstrap
 from fcconan.judging.learned.cross_fitting import Progress, fit
 from fcconan.judging.learned.features import Features
 from fcconan.judging.learned.files import rater_name, save_rater
@@ -16,7 +17,7 @@ from fcconan.judging.learned.judge import Row, learned_ratings
 from fcconan.judging.learned.rated_texts import Floats, Ints, RatedTexts
 from fcconan.judging.learned.rater import CONFIDENCE, LearnedRater, build_rater, coverage
 from fcconan.judging.learned.training_texts import OUT_OF_FOLD, hash_training_texts
-from fcconan.scoring import ScoreTable, correlate
+from fcconan.scoring import Scores, correlations
 
 OUT_OF_FOLD_RATINGS = "out-of-fold.parquet"
 BANNER = "Trained on these raters; no evidence for other raters, systems or topics."
@@ -123,19 +124,11 @@ def _counts(names: Sequence[str]) -> dict[str, int]:
 def _scores(rater: LearnedRater, table: RatedTexts, predicted: Floats, folds: Ints, seed: int) -> list[dict[str, Any]]:
     """Returns the out-of-fold agreement with people and the coverage for each aspect."""
     names = [aspect.name for aspect in table.aspects]
-    scores = ScoreTable(
-        metrics=(rater.name,) * len(names),
-        aspects=tuple(names),
-        metric_values=predicted.T,
-        human_values=table.ratings.T,
-        items=table.groups.tolist(),
-        systems=table.systems,
-        about=tuple(names),
-    )
-    by_aspect = {
-        row.aspect: asdict(row)
-        for row in correlate(scores, levels=("pooled",), coefficients=("spearman",), resamples=RESAMPLES, seed=seed)
-    }
+    item = np.unique(table.groups, return_inverse=True)[1]
+    metrics, none = [(rater.name, name) for name in names], np.zeros((0, len(names), len(item)))
+    scores = Scores(metrics, predicted.T, names, table.ratings.T, item, np.zeros_like(item), none)
+    found = correlations(scores, ("pooled",), ("spearman",), Bootstrap(resamples=RESAMPLES, seed=seed))
+    by_aspect = found.astype(object).where(found.notna(), None).set_index("aspect").to_dict("index")
     rows = []
     for at, name in enumerate(names):
         errors = table.ratings[:, at] - predicted[:, at]

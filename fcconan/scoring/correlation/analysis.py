@@ -1,299 +1,332 @@
-"""Correlations of metrics with people: coefficients with intervals, chance levels and the human ceiling."""
+"""Tables of correlations of metrics with people: intervals, chance levels, human ceilings, tests and samples."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from fcconan.scoring.correlation.coefficients import (
-    ACCURACY,
-    CALIBRATED,
-    COEFFICIENTS,
-    KENDALL_B,
-    PEARSON,
-    SPEARMAN,
-)
+from fcconan.groups import Bootstrap
+from fcconan.scoring.arrays import Flags, Floats, Ints, Swaps
 from fcconan.scoring.correlation.levels import (
-    LEVELS,
+    DIGITS,
     PER_ITEM,
+    PER_SYSTEM,
     SYSTEM_MEANS,
-    LevelValues,
-    accuracy_chance,
-    at_level,
     evaluate,
+    resampled,
 )
-from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
-from fcconan.scoring.score_table import CompleteRows, ScoreTable, complete_rows
-from fcconan.scoring.significance.intervals import finite, percentile_interval, safe_divide
+from fcconan.scoring.correlation.weighted import ACCURACY, CALIBRATED, CHANCE
+from fcconan.scoring.paired_tests import max_t
+from fcconan.scoring.significance.intervals import percentile_interval, safe_divide
 
-FEWEST = 3  # rows that an annotator needs to count: the correlation of two rows is always 1 or -1
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-
-@dataclass(frozen=True)
-class Ceiling:
-    """A human ceiling with its numbers of rows and annotators.
-
-    Attributes:
-        value: Mean over annotators, each weighted by the rows shared with others; None where no annotator counts.
-        n: Number of these rows, summed over the annotators that count.
-        n_annotators: Number of annotators that count.
-    """
-
-    value: float | None
-    n: int
-    n_annotators: int
+FEWEST = 3  # rows of an annotator behind a ceiling: the correlation of two rows is always 1 or -1
+STEP = 100, 500  # smallest sample, and distance of the sizes of samples
 
 
-NONE = Ceiling(None, 0, 0)
-
-
-def weighted_ceiling(values: Sequence[float], rows: Sequence[int]) -> Ceiling:
-    """Averages annotators' values, weighted by their numbers of rows; nan and fewer than 3 rows do not count."""
-    valid = [(value, n) for value, n in zip(values, rows, strict=True) if n >= FEWEST and np.isfinite(value)]
-    if not valid:
-        return NONE
-    counted, weights = zip(*valid, strict=True)
-    return Ceiling(float(np.average(counted, weights=weights)), sum(weights), len(valid))
-
-
-def human_ceilings(table: ScoreTable, level: str, coefficients: Sequence[str]) -> dict[tuple[str, str], Ceiling]:
-    """Correlates each annotator with the mean of the others, and averages over annotators by their rows.
-
-    Args:
-        table: The values; without `annotators` the result is empty.
-        level: One of `LEVELS`.
-        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients`.
-
-    Returns:
-        The ceiling by aspect and coefficient.
-    """
-    if table.annotators is None:
-        return {}
-    there = np.isfinite(table.annotators)
-    total, number = np.where(there, table.annotators, 0.0).sum(axis=0), there.sum(axis=0)
-    collected: dict[tuple[str, str], list[tuple[float, int]]] = {}
-    for ratings, given in zip(table.annotators, there, strict=True):
-        mean = safe_divide(total - np.where(given, ratings, 0.0), number - given)
-        for part in complete_rows(table, ratings, mean, [(aspect, aspect) for aspect in range(len(table.aspects))]):
-            values = evaluate(level, part, coefficients).values()
-            for name in coefficients:
-                for (_, aspect), value in zip(part.pairs, values[name], strict=True):
-                    collected.setdefault((table.aspects[aspect], name), []).append((float(value), len(part.rows)))
-    return {key: weighted_ceiling(*zip(*each, strict=True)) for key, each in collected.items()}
-
-
-DEFAULT_COEFFICIENTS = (PEARSON, SPEARMAN, KENDALL_B)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Correlation:
-    """A coefficient of a metric with people.
+class Scores(NamedTuple):
+    """Values of metrics and of people for the same replies; nan is missing.
 
     Attributes:
-        metric: The metric.
-        aspect: Aspect that people rated.
-        level: One of `LEVELS`.
-        coefficient: Name of the coefficient.
-        value: The coefficient, or the mean over groups; None where it is undefined.
-        low: Lower end of the interval. None without a value, with rows of fewer than two items (for `per_item`: fewer
-            than two items with a value), and if no resample has a value.
-        high: Upper end of the interval.
-        n: Number of rows with both values in large enough groups. `n`, `n_rows_too_few` and `n_missing` add up to the
-            number of all rows.
-        n_groups: Number of groups in the mean; for `system_means`, the number of systems; 1 for `pooled`.
-        n_constant: Number of groups of two rows or more without a coefficient, because the metric or people are
-            constant in them.
-        n_too_few: Number of groups with fewer than two rows; for `system_means`, 1 if there are
-            that few systems.
-        n_rows_too_few: Number of rows with both values in such groups.
-        n_missing: Number of rows that lack the metric's value or people's.
-        n_missing_metric: Number of these rows that people rated.
-        n_undefined_resamples: Number of resamples without a value, which the interval leaves out.
-        chance: Expected value for randomly permuted values: 0, or the pairwise accuracy within the groups. None for the
-            calibrated accuracy: its threshold would be fitted to every permutation, which has no closed form, and the
-            accuracy by chance under the fixed threshold is too low.
-        ceiling: Mean over annotators of the coefficient of one annotator with the mean of the others, weighted by the
-            rows of each; None without two annotators who share 3 rows.
-        n_ceiling: Number of rows behind the ceiling, summed over annotators.
-        n_annotators: Number of annotators behind the ceiling.
-        threshold: Tie threshold of the calibrated accuracy.
-        reason: Reason of a missing value: `no_rows`, `too_few` or `constant`.
+        metrics: Name of each metric, and the aspect that it rates; None for all aspects.
+        x: Values of the metrics, shape (metrics, replies).
+        aspects: Names of the aspects that people rated.
+        y: Mean ratings by people, shape (aspects, replies).
+        item: Item of each reply, from 0.
+        system: System of each reply, from 0; -1 if it is unknown.
+        people: Ratings of each person, shape (people, aspects, replies).
     """
 
-    metric: str
-    aspect: str
-    level: str
-    coefficient: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    n_groups: int
-    n_constant: int
-    n_too_few: int
-    n_rows_too_few: int
-    n_missing: int
-    n_missing_metric: int
-    n_undefined_resamples: int
-    chance: float | None = None
-    ceiling: float | None = None
-    n_ceiling: int = 0
-    n_annotators: int = 0
-    threshold: float | None
-    reason: str | None
+    metrics: Sequence[tuple[str, str | None]]
+    x: Floats
+    aspects: Sequence[str]
+    y: Floats
+    item: Ints
+    system: Ints
+    people: Floats
+
+    def at(self, level: str) -> "Scores":
+        """Returns the scores for a level: at the levels of systems, replies of unknown systems are missing."""
+        if level not in (PER_SYSTEM, SYSTEM_MEANS):
+            return self
+        known = self.system >= 0
+        return self._replace(y=np.where(known, self.y, np.nan), people=np.where(known, self.people, np.nan))
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Returns the positions of the metrics and aspects that are compared, by aspect."""
+        return [
+            (metric, aspect)
+            for aspect, name in enumerate(self.aspects)
+            for metric, (_, only) in enumerate(self.metrics)
+            if only in (None, name)
+        ]
 
 
-def correlate(
-    table: ScoreTable,
-    *,
-    levels: Sequence[str] = LEVELS,
-    coefficients: Sequence[str] = DEFAULT_COEFFICIENTS,
-    resamples: int = 10_000,
-    seed: int = 0,
-    confidence: float = 0.95,
-) -> list[Correlation]:
+def correlations(
+    scores: Scores, levels: Sequence[str], coefficients: Sequence[str], bootstrap: Bootstrap
+) -> "DataFrame":
     """Correlates every metric with every aspect.
 
     Intervals are percentile intervals over resampled items, each with all its systems; all pairs share the resamples.
     The threshold of the calibrated accuracy is fitted once, to the data, and is the same in all resamples.
 
     Args:
-        table: The values.
-        levels: Levels, from `LEVELS`.
-        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients.COEFFICIENTS`.
-        resamples: Number of resamples; 0 for no intervals.
-        seed: Seed of the bootstrap.
-        confidence: Confidence level of the intervals.
+        scores: The values.
+        levels: Levels.
+        coefficients: Coefficients.
+        bootstrap: Resamples.
 
     Returns:
-        Rows by level, coefficient, aspect and metric.
-
-    Raises:
-        InputError: A level or a coefficient is unknown.
+        Rows as `fcconan.correlate` returns them, by level, coefficient, aspect and metric.
     """
-    names, found = check_names("coefficient", coefficients, COEFFICIENTS), []
-    for level in check_names("level", levels, LEVELS):
-        own = at_level(table, level)
-        ceilings = human_ceilings(own, level, names)
-        for part in complete_rows(own, own.metric_values, own.human_values, own.pairs):
-            values = evaluate(level, part, names)
-            for position, row in _level_rows(own, level, part, values, resamples, seed, confidence):
-                ceiling = ceilings.get((row.aspect, row.coefficient), NONE)
-                row = replace(row, ceiling=ceiling.value, n_ceiling=ceiling.n, n_annotators=ceiling.n_annotators)
-                found.append(replace(row, chance=_chance(level, part, position, row.coefficient)))
-    return _in_order(found, table, names)
+    import pandas as pd
+
+    n_items, found = int(scores.item.max(initial=-1)) + 1, []
+    for level in levels:
+        own = scores.at(level)
+        ceilings = _ceilings(own, level, coefficients)
+        there = [(pair, np.isfinite(own.x[pair[0]]) & np.isfinite(own.y[pair[1]])) for pair in own.pairs()]
+        for rows, pairs in _alike(there):
+            x, y, item, system = own.x[:, rows], own.y[:, rows], own.item[rows], own.system[rows]
+            at = evaluate(level, x, y, item, n_items, system, pairs, coefficients)
+            several = len(np.unique(item)) > 1
+            drawn = resampled(at, n_items, len(item), bootstrap) if bootstrap.resamples and several else {}
+            for name in coefficients:
+                groups, n_groups = at.groups[name], np.isfinite(at.groups[name]).sum(axis=1)
+                values = safe_divide(np.nansum(groups, axis=1), n_groups)
+                ends = np.full((2, len(pairs)), np.nan)
+                if drawn:
+                    # All resamples of a single item are equal: the interval would have no width.
+                    kept = np.isfinite(values) & ((n_groups > 1) | (level != PER_ITEM))
+                    ends[:, kept] = percentile_interval(drawn[name][kept].T, bootstrap.confidence)
+                for place, (metric, aspect) in enumerate(pairs):
+                    reason = None
+                    if np.isnan(values[place]):
+                        reason = "no_rows" if not len(item) else "constant" if groups.shape[1] else "too_few"
+                    chance = float(np.nanmean(at.groups[CHANCE][place])) if name == ACCURACY and at.n else np.nan
+                    row = {
+                        "metric": own.metrics[metric][0],
+                        "aspect": own.aspects[aspect],
+                        "level": level,
+                        "coefficient": name,
+                        "value": values[place],
+                        "low": ends[0, place],
+                        "high": ends[1, place],
+                        "chance": chance if name in (ACCURACY, CALIBRATED) else 0.0,
+                        "ceiling": ceilings.get((aspect, name), np.nan),
+                        "n": at.n,
+                        "n_groups": len(np.unique(system))
+                        if level == SYSTEM_MEANS and reason is None
+                        else n_groups[place],
+                        "n_missing": len(own.item) - len(item),
+                        "reason": reason,
+                    }
+                    row |= {"threshold": at.thresholds[place] if name == CALIBRATED and reason is None else np.nan}
+                    found.append(((levels.index(level), coefficients.index(name), aspect, metric), row))
+    table = pd.DataFrame([row for _, row in sorted(found, key=lambda each: each[0])])
+    return table if CALIBRATED in coefficients else table.drop(columns="threshold")
 
 
-def correlation_signature(
-    table: ScoreTable, *, population: str = "", resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
-) -> str:
-    """Returns the signature of `correlate`, which names everything that changes its values.
+def _alike(there: Sequence[tuple[Any, Flags]]) -> Iterator[tuple[Ints, list[Any]]]:
+    """Yields rows, and the pairs that are complete in these rows."""
+    alike: dict[bytes, list[Any]] = {}
+    for pair, rows in there:
+        alike.setdefault(rows.tobytes(), []).append(pair)
+    for key, pairs in alike.items():
+        yield np.flatnonzero(np.frombuffer(key, dtype=np.bool_)), pairs
 
-    Args:
-        table: The values; the signature has a hash of them.
-        population: Source of the rows, as the signature names it.
-        resamples: See `correlate`.
-        seed: See `correlate`.
-        confidence: See `correlate`.
+
+def _ceilings(scores: Scores, level: str, coefficients: Sequence[str]) -> dict[tuple[int, str], float]:
+    """Correlates each person with the mean of the others, and averages over people by their rows.
+
+    Returns:
+        Aspect and coefficient -> ceiling; a person with fewer than 3 rows does not count.
     """
-    return join_parts(data_parts(table, population) | bootstrap_parts(resamples, seed, confidence))
-
-
-def data_parts(table: ScoreTable, population: str) -> dict[str, object]:
-    """Returns the parts of a signature that name the version and the values."""
-    import fcconan
-
-    digest = hashlib.sha256(json.dumps([table.metrics, table.aspects, table.about]).encode())
-    for values in (table.metric_values, table.human_values, table.annotators):
-        digest.update(b"none" if values is None else np.ascontiguousarray(values, dtype="<f8").tobytes())
-    digest.update(json.dumps([table.item.tolist(), table.system.tolist()]).encode())
+    there = np.isfinite(scores.people)
+    total, number = np.nansum(scores.people, axis=0), there.sum(axis=0)
+    collected: dict[tuple[int, str], list[tuple[float, int]]] = {}
+    for own, given in zip(scores.people, there, strict=True):
+        others = safe_divide(total - np.where(given, own, 0.0), number - given)
+        both = given & np.isfinite(others)
+        for rows, aspects in _alike([(aspect, both[aspect]) for aspect in range(len(own))]):
+            if len(rows) < FEWEST:
+                continue
+            pairs, item = [(aspect, aspect) for aspect in aspects], scores.item[rows]
+            at = evaluate(
+                level, own[:, rows], others[:, rows], item, item.max() + 1, scores.system[rows], pairs, coefficients
+            )
+            for name in coefficients:
+                n_groups = np.isfinite(at.groups[name]).sum(axis=1)
+                for aspect, value in zip(
+                    aspects, safe_divide(np.nansum(at.groups[name], axis=1), n_groups), strict=True
+                ):
+                    if np.isfinite(value):
+                        collected.setdefault((aspect, name), []).append((float(value), len(rows)))
     return {
-        "fcconan": fcconan.__version__,
-        "data": f"{population + '-' if population else ''}{digest.hexdigest()[:12]}",
-        "rows": len(table.items),
-        "items": len(table.item_names),
-        "systems": len(table.system_names),
-        "missing": "left-out",
+        key: float(np.average(values, weights=n))
+        for key, (values, n) in ((k, zip(*v, strict=True)) for k, v in collected.items())
     }
 
 
-def _level_rows(
-    table: ScoreTable,
-    level: str,
-    part: CompleteRows,
-    values: LevelValues,
-    resamples: int,
-    seed: int,
-    confidence: float,
-) -> Iterator[tuple[int, Correlation]]:
-    """Yields positions and rows of a level, without chance and ceiling.
+def differences(
+    scores: Scores, levels: Sequence[str], coefficients: Sequence[str], bootstrap: Bootstrap
+) -> "DataFrame":
+    """Compares all pairs of metrics by random swaps of their values, item by item.
+
+    PERM-INPUT (Deutsch et al., 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling
+    Methods", section 4): both metrics are standardised, and all values of an item are swapped or not. Replies to one
+    item stay together, because they resemble each other. All pairs share the swaps. A family is all pairs of metrics
+    of one aspect, level and coefficient; p is adjusted within it by `max_t`, of differences over their root mean
+    square. A swap after which a coefficient is undefined counts against a difference.
 
     Args:
-        table: The whole table.
-        level: One of `LEVELS`.
-        part: Rows behind the values.
-        values: Values of the level on these rows.
-        resamples: Number of resamples; 0 for no intervals.
-        seed: Seed of the bootstrap.
-        confidence: Confidence level of the intervals.
+        scores: The values.
+        levels: Levels.
+        coefficients: Coefficients; the calibrated accuracy, whose thresholds differ by metric, is left out.
+        bootstrap: Resamples, and swaps.
     """
-    n_items = len(np.unique(part.item))
-    draws = values.resample(resamples, seed) if resamples and n_items > 1 else {}
-    observed = values.values()
-    n_there = len(part.rows)
-    for name, groups in values.groups.items():
-        ends = percentile_interval(draws[name].T, confidence) if name in draws else None
-        for position, (metric, aspect) in enumerate(part.pairs):
-            value = finite(observed[name][position])
-            defined = int(np.isfinite(groups[position]).sum())
-            constant = groups.shape[1] - defined
-            rated = int(np.isfinite(table.human_values[aspect]).sum())
-            reason = None
-            if value is None:
-                reason = "no_rows" if n_there == 0 else "constant" if constant else "too_few"
-            # All resamples of a single item are equal: the interval would have no width.
-            resampled = ends is not None and value is not None and (defined if level == PER_ITEM else n_items) > 1
-            low, high = (finite(end[position]) for end in ends) if ends and resampled else (None, None)
-            yield (
-                position,
-                Correlation(
-                    metric=table.metrics[metric],
-                    aspect=table.aspects[aspect],
-                    level=level,
-                    coefficient=name,
-                    value=value,
-                    low=low,
-                    high=high,
-                    n=len(part.rows) - values.n_rows_too_few,
-                    n_groups=len(np.unique(part.system)) if level == SYSTEM_MEANS and defined else defined,
-                    n_constant=constant,
-                    n_too_few=values.n_too_few,
-                    n_rows_too_few=values.n_rows_too_few,
-                    n_missing=len(table.items) - n_there,
-                    n_missing_metric=rated - n_there,
-                    n_undefined_resamples=int(np.isnan(draws[name][position]).sum()) if resampled else 0,
-                    threshold=values.thresholds[position] if name == CALIBRATED and value is not None else None,
-                    reason=reason,
-                ),
-            )
+    import pandas as pd
+
+    names = [name for name in coefficients if name != CALIBRATED]
+    n_items, found = int(scores.item.max(initial=-1)) + 1, []
+    swaps = np.random.default_rng(bootstrap.seed).integers(2, size=(bootstrap.resamples, n_items), dtype=np.int8).T
+    for level in levels:
+        own = scores.at(level)
+        drawn: dict[tuple[int, str], list[tuple[dict[str, Any], Floats]]] = {}
+        there = [
+            ((a, b, aspect), np.isfinite(own.x[[a, b]]).all(axis=0) & np.isfinite(own.y[aspect]))
+            for aspect, only in enumerate(own.aspects)
+            for a, b in combinations([m for m, (_, about) in enumerate(own.metrics) if about in (None, only)], 2)
+        ]
+        for rows, compared in _alike(there):
+            ends = _intervals(own, level, rows, compared, names, n_items, bootstrap)
+            for a, b in dict.fromkeys((a, b) for a, b, _ in compared):
+                aspects = [aspect for *pair, aspect in compared if pair == [a, b]]
+                observed, after = _swapped(own, level, rows, [a, b], aspects, names, n_items, swaps)
+                for name in names:
+                    for place, aspect in enumerate(aspects):
+                        row = {"a": own.metrics[a][0], "b": own.metrics[b][0], "aspect": own.aspects[aspect]}
+                        row |= {"level": level, "coefficient": name, "difference": observed[name][place]}
+                        row |= dict(zip(("low", "high"), ends[name][:, compared.index((a, b, aspect))], strict=True))
+                        row |= {"p": np.nan, "p_adjusted": np.nan, "n": len(rows)}
+                        drawn.setdefault((aspect, name), []).append((row, after[name][place]))
+        for name in names:
+            for aspect in range(len(own.aspects)):
+                family = drawn.get((aspect, name), [])
+                _test([each for each in family if np.isfinite(each[0]["difference"])])
+                found += [row for row, _ in family]
+    columns = ["a", "b", "aspect", "level", "coefficient", "difference", "low", "high", "p", "p_adjusted", "n"]
+    return pd.DataFrame(found, columns=columns)
 
 
-def _chance(level: str, part: CompleteRows, position: int, coefficient: str) -> float | None:
-    if coefficient == CALIBRATED:
-        return None
-    return finite(accuracy_chance(level, part, part.pairs[position])) if coefficient == ACCURACY else 0.0
+def _test(family: list[tuple[dict[str, Any], Floats]]) -> None:
+    """Writes the p of tests of a family into their rows."""
+    if not family:
+        return
+    observed = np.abs([row["difference"] for row, _ in family])
+    drawn = np.abs(np.array([after for _, after in family]))
+    # With the observed difference, so that the scale is above 0 where the difference is.
+    scale = np.sqrt(safe_divide(np.nansum(drawn**2, axis=1) + observed**2, np.isfinite(drawn).sum(axis=1) + 1))
+    scale[scale <= 0] = 1.0
+    for (row, _), p, adjusted in zip(family, *max_t(observed / scale, [(drawn / scale[:, None]).T]), strict=True):
+        row |= {"p": p, "p_adjusted": adjusted}
 
 
-def _in_order(rows: list[Correlation], table: ScoreTable, coefficients: Sequence[str]) -> list[Correlation]:
-    """Sorts rows by level, coefficient, aspect and metric, each in the order of the arguments."""
-    return sorted(
-        rows,
-        key=lambda row: (
-            LEVELS.index(row.level),
-            coefficients.index(row.coefficient),
-            table.aspects.index(row.aspect),
-            table.metrics.index(row.metric),
-        ),
+def _swapped(
+    scores: Scores,
+    level: str,
+    rows: Ints,
+    metrics: list[int],
+    aspects: list[int],
+    names: Sequence[str],
+    n_items: int,
+    swaps: Swaps,
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Returns differences, shape (aspects,), and those after swaps, shape (aspects, swaps), by coefficient.
+
+    The values of both metrics are rows of one metric, whose units are the items of the first and those of the second.
+    """
+    values = scores.x[metrics][:, rows]
+    if len(rows):
+        values = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True))[1])
+        values = values - values.mean(axis=1, keepdims=True)
+        spread = values.std(axis=1, keepdims=True)
+        # Rounded, so that equal values of both are ties.
+        values = np.round(safe_divide(values, spread), DIGITS - 1)
+        values[np.isnan(values)] = 0.0
+    item, system = scores.item[rows], scores.system[rows]
+    at = evaluate(
+        level,
+        values.reshape(1, -1),
+        np.tile(scores.y[aspects][:, rows], 2),
+        np.concatenate([item, item + n_items]),
+        2 * n_items,
+        np.tile(system, 2),
+        [(0, place) for place in range(len(aspects))],
+        names,
+        fixed=True,
     )
+
+    def apart(swapped: Swaps | Floats) -> dict[str, Floats]:
+        weights = np.ascontiguousarray(np.concatenate([1.0 - swapped, swapped]))
+        one, other = at.weighted(weights), at.weighted(1 - weights)
+        return {name: one[name] - other[name] for name in names}
+
+    observed = apart(np.zeros((n_items, 1)))
+    step = max(16, min(250_000 // max(1, len(rows)), 256))
+    parts = [apart(swaps[:, start : start + step]) for start in range(0, swaps.shape[1], step)]
+    after = {
+        name: np.concatenate([part[name] for part in parts] or [np.zeros((len(aspects), 0))], axis=1) for name in names
+    }
+    return {name: values[:, 0] for name, values in observed.items()}, after
+
+
+def _intervals(
+    scores: Scores,
+    level: str,
+    rows: Ints,
+    compared: list[tuple[int, int, int]],
+    names: Sequence[str],
+    n_items: int,
+    bootstrap: Bootstrap,
+) -> dict[str, Floats]:
+    """Returns the ends of the intervals of differences, shape (2, differences), by coefficient."""
+    item = scores.item[rows]
+    if not bootstrap.resamples or len(np.unique(item)) < 2:
+        return dict.fromkeys(names, np.full((2, len(compared)), np.nan))
+    pairs = [*dict.fromkeys((metric, aspect) for a, b, aspect in compared for metric in (a, b))]
+    at = evaluate(level, scores.x[:, rows], scores.y[:, rows], item, n_items, scores.system[rows], pairs, names)
+    drawn = resampled(at, n_items, len(rows), bootstrap)
+    sides = [[pairs.index((pair[side], pair[2])) for pair in compared] for side in (0, 1)]
+    return {
+        name: np.stack(percentile_interval((drawn[name][sides[0]] - drawn[name][sides[1]]).T, bootstrap.confidence))
+        for name in names
+    }
+
+
+def stability(scores: Scores, seeds: Sequence[int] = (1, 2, 3)) -> "DataFrame":
+    """Returns the variation of Spearman's coefficient over random samples (CSEval, Appendix D: 13 sizes, 3 seeds).
+
+    Args:
+        scores: The values; each metric is sampled from the replies that both it and people rated. The sizes are 100,
+            600, 1100, ... up to the number of these replies.
+        seeds: Seeds of the samples; each gives one sample of each size.
+
+    Returns:
+        `metric`, `aspect`, `mean`, `std` (with n - 1), `n` (trials) and `sizes`.
+    """
+    import pandas as pd
+    from scipy import stats
+
+    found = []
+    for metric, aspect in scores.pairs():
+        rows = np.flatnonzero(np.isfinite(scores.x[metric]) & np.isfinite(scores.y[aspect]))
+        sizes = range(STEP[0], len(rows) + 1, STEP[1])
+        drawn = [rows[np.random.default_rng(seed).choice(len(rows), n, replace=False)] for n in sizes for seed in seeds]
+        trials = np.array([stats.spearmanr(scores.x[metric, own], scores.y[aspect, own])[0] for own in drawn])
+        names = {"metric": scores.metrics[metric][0], "aspect": scores.aspects[aspect], "sizes": [*sizes]}
+        found.append({**names, "mean": trials.mean(), "std": trials.std(ddof=1), "n": len(trials)})
+    return pd.DataFrame(found)

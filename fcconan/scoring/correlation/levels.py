@@ -1,200 +1,197 @@
 """Correlation at four levels, which are different quantities.
 
 - `pooled`: one coefficient of all rows.
-- `per_item`: the mean of the coefficients within HS instances.
+- `per_item`: the mean of the coefficients within items.
 - `per_system`: the mean of the coefficients within systems.
 - `system_means`: the coefficient of the systems' mean values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
+from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats, Ints
-from fcconan.scoring.correlation.coefficients import (
-    CALIBRATED,
-    accuracy_by_chance,
-    calibrated_threshold,
-    group_coefficients,
-    groups_by_size,
-    rounded,
-    scale_of,
-)
-from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
-from fcconan.scoring.score_table import CompleteRows, ScoreTable
-from fcconan.scoring.significance.intervals import bootstrap_means, means, safe_divide
+from fcconan.scoring.correlation.weighted import CALIBRATED, Values, Weighted, standardised, within_groups
+from fcconan.scoring.significance.intervals import draws, means, safe_divide
 
-POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
-LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)
-UNKNOWN = "unknown"  # the system of a reply without one
+POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = LEVELS = ("pooled", "per_item", "per_system", "system_means")
+DIGITS = 13  # of means: equal means of different numbers may differ in their last digits
+TOLERANCE = 1e-12
+SAMPLED_PAIRS = 200_000  # pairs from which a threshold is fitted
+BLOCK = 500_000  # rows times columns of weights at once
+Pairs = Sequence[tuple[int, int]]
 
 
-def at_level(table: ScoreTable, level: str) -> ScoreTable:
-    """Returns the table for a level: at the levels of systems, replies of unknown systems are missing."""
-    known = np.asarray(table.systems, dtype=str) != UNKNOWN
-    if level not in (PER_SYSTEM, SYSTEM_MEANS) or known.all():
-        return table
-    annotators = None if table.annotators is None else np.where(known, table.annotators, np.nan)
-    return replace(table, human_values=np.where(known, table.human_values, np.nan), annotators=annotators)
-
-
-@dataclass(frozen=True)
-class LevelValues:
-    """Coefficients of pairs of variables at a level.
+class Evaluated(NamedTuple):
+    """Coefficients at a level.
 
     Attributes:
-        groups: Coefficient -> values within the groups that have two rows or more; shape (pairs, groups).
-        thresholds: Tie threshold of each pair.
-        n_too_few: Number of groups of the whole table that have fewer than two of the rows.
-        n_rows_too_few: Number of rows in these groups.
-        resample: Function from a number of resamples and a seed to the resampled means over the groups; coefficient ->
-            shape (pairs, resamples).
+        groups: Coefficient -> values within the groups of two rows or more, shape (pairs, groups).
+        weighted: Function from weights of the units, shape (units, columns), to means over the groups that have a
+            value; coefficient -> shape (pairs, columns).
+        n: Number of rows in these groups.
+        thresholds: Largest difference of the metric that counts as a tie, for the calibrated accuracy of each pair.
     """
 
-    groups: Mapping[str, Floats]
+    groups: Values
+    weighted: Callable[[Floats], Values]
+    n: int
     thresholds: list[float]
-    n_too_few: int
-    n_rows_too_few: int
-    resample: Callable[[int, int], Mapping[str, Floats]]
-
-    def values(self) -> dict[str, Floats]:
-        """Returns the means over the groups that have a value; coefficient -> shape (pairs,)."""
-        return {name: means(values, axis=1) for name, values in self.groups.items()}
 
 
-def group_of(level: str, item: Ints, system: Ints) -> Ints:
-    """Returns the group of each row at a level that divides the rows into groups; shape (rows,)."""
-    return {POOLED: np.zeros_like(item), PER_ITEM: item, PER_SYSTEM: system}[level]
-
-
-def evaluate(level: str, part: CompleteRows, coefficients: Sequence[str]) -> LevelValues:
-    """Computes coefficients at a level, and prepares their bootstrap over HS instances.
+def evaluate(
+    level: str,
+    x: Floats,
+    y: Floats,
+    unit: Ints,
+    n_units: int,
+    system: Ints,
+    pairs: Pairs,
+    names: Sequence[str],
+    *,
+    fixed: bool = False,
+) -> Evaluated:
+    """Computes coefficients at a level, and prepares them for weights of units (items).
 
     Args:
         level: One of `LEVELS`.
-        part: The rows.
-        coefficients: Coefficients, from `fcconan.scoring.correlation.coefficients`.
+        x: Values of the metrics, shape (metrics, rows); without nan for those of `pairs`.
+        y: Values of people, shape (aspects, rows); likewise.
+        unit: Unit of each row, from 0.
+        n_units: Number of units.
+        system: System of each row, from 0.
+        pairs: Positions in x and y of the pairs to compute.
+        names: Coefficients.
+        fixed: See `Weighted`.
     """
-    if level == PER_ITEM:
-        return _per_item(part, coefficients)
+    every = np.ones((n_units, 1))
+    (used_x, first), (used_y, second) = (np.unique(side, return_inverse=True) for side in np.transpose(pairs))
+    x, y, pairs = x[used_x], y[used_y], [*zip(first.tolist(), second.tolist(), strict=True)]
     if level == SYSTEM_MEANS:
-        return _system_means(part, coefficients)
-    n_groups = {POOLED: 1, PER_SYSTEM: part.n_systems}[level]
-    group = group_of(level, part.item, part.system)
-    thresholds = _thresholds(part, group, coefficients)
-    sizes = np.bincount(group, minlength=n_groups)
-    kernels = []
-    for position in np.flatnonzero(sizes > 1):
-        rows = group == position
-        kernels.append(
-            WeightedCoefficients(
-                part.x[:, rows], part.y[:, rows], part.item[rows], part.n_items, part.pairs, coefficients, thresholds
-            )
-        )
+        return _system_means(x, y, unit, n_units, system, pairs, names)
+    group = {POOLED: np.zeros_like(unit), PER_ITEM: unit, PER_SYSTEM: system}[level]
+    thresholds = [calibrated_threshold(x[a], y[b], group) if CALIBRATED in names else 0.0 for a, b in pairs]
+    sizes = np.bincount(group, minlength=n_units)
+    n = int(sizes[sizes > 1].sum())
+    if level == PER_ITEM:
+        groups = within_groups(x, y, unit, n_units, pairs, names, thresholds)
 
-    def within(weights: Floats) -> dict[str, Floats]:
+        def mean_of_items(weights: Floats) -> Values:
+            return {
+                name: safe_divide(np.nan_to_num(values) @ weights, np.isfinite(values) @ weights)
+                for name, values in groups.items()
+            }
+
+        return Evaluated({name: each[:, sizes > 1] for name, each in groups.items()}, mean_of_items, n, thresholds)
+    kernels = [
+        Weighted(x[:, rows], y[:, rows], unit[rows], n_units, pairs, names, thresholds, fixed=fixed)
+        for rows in (group == each for each in np.flatnonzero(sizes > 1))
+    ]
+
+    def within(weights: Floats) -> Values:
         found = [kernel(weights) for kernel in kernels]
-        empty = np.zeros((len(part.pairs), 0, weights.shape[1]))
-        return {name: np.stack([each[name] for each in found], axis=1) if found else empty for name in coefficients}
+        if not found:
+            return dict.fromkeys(names, np.zeros((len(pairs), 0, weights.shape[1])))
+        return {name: np.stack([each[name] for each in found], axis=1) for name in found[0]}
 
-    def of_all(weights: Floats) -> dict[str, Floats]:
+    def mean_of_groups(weights: Floats) -> Values:
         return {name: means(values, axis=1) for name, values in within(weights).items()}
 
-    observed = {name: values[:, :, 0] for name, values in within(np.ones((part.n_items, 1))).items()}
-    return LevelValues(
-        observed,
-        thresholds,
-        int((sizes < 2).sum()),
-        int((sizes == 1).sum()),
-        lambda resamples, seed: resampled(of_all, part.n_items, resamples=resamples, seed=seed),
+    return Evaluated({name: each[:, :, 0] for name, each in within(every).items()}, mean_of_groups, n, thresholds)
+
+
+def _system_means(
+    x: Floats, y: Floats, unit: Ints, n_units: int, system: Ints, pairs: Pairs, names: Sequence[str]
+) -> Evaluated:
+    used, place = np.unique(system, return_inverse=True)
+    cell, shape = place.reshape(-1) * n_units + unit, (len(used), n_units)
+    counts = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+    values = standardised(np.concatenate([x, y]), np.zeros_like(unit))
+    sums = [np.bincount(cell, weights=own, minlength=shape[0] * shape[1]).reshape(shape) for own in values]
+
+    def of_systems(weights: Floats, thresholds: Sequence[float] = ()) -> Values:
+        number = (counts @ weights).T
+        there = number.ravel() > 0  # a resample may lack a system
+        column = np.repeat(np.arange(len(number)), len(used))[there]
+        drawn = np.array([np.round(safe_divide((own @ weights).T, number), DIGITS).ravel()[there] for own in sums])
+        return within_groups(drawn[: len(x)], drawn[len(x) :], column, len(number), pairs, names, thresholds)
+
+    every = np.ones((n_units, 1))
+    thresholds = [0.0] * len(pairs)
+    if CALIBRATED in names:
+        of_all = np.array([np.round((own @ every)[:, 0] / counts.sum(axis=1), DIGITS) for own in sums])
+        group = np.zeros(len(used), dtype=np.int64)
+        thresholds = [calibrated_threshold(of_all[a], of_all[len(x) + b], group) for a, b in pairs]
+    observed = of_systems(every, thresholds)
+    enough = len(used) > 1
+    raw = [each and each * np.ptp(x[a]) / np.ptp(values[a]) for each, (a, _) in zip(thresholds, pairs, strict=True)]
+    return Evaluated(
+        observed if enough else {name: values[:, :0] for name, values in observed.items()},
+        lambda weights: of_systems(weights, thresholds),
+        len(unit) if enough else 0,
+        raw,
     )
 
 
-def _thresholds(part: CompleteRows, group: Ints, coefficients: Sequence[str]) -> list[float]:
-    if CALIBRATED not in coefficients:
-        return [0.0] * len(part.pairs)
-    return [calibrated_threshold(part.x[metric], part.y[aspect], group) for metric, aspect in part.pairs]
+def resampled(evaluated: Evaluated, n_units: int, n_rows: int, bootstrap: Bootstrap) -> Values:
+    """Returns the values in resamples of the units.
+
+    Args:
+        evaluated: The level.
+        n_units: Number of units.
+        n_rows: Number of rows.
+        bootstrap: Resamples.
+
+    Returns:
+        Coefficient -> shape (pairs, resamples).
+    """
+    step = max(16, min(BLOCK // max(1, n_rows), 256))
+    parts = [
+        evaluated.weighted(np.ascontiguousarray(drawn[start : start + step].T))
+        for drawn in draws(n_units, bootstrap.resamples, bootstrap.seed)
+        for start in range(0, len(drawn), step)
+    ]
+    return {name: np.concatenate([part[name] for part in parts], axis=1) for name in parts[0]}
 
 
-def _per_item(part: CompleteRows, coefficients: Sequence[str]) -> LevelValues:
-    thresholds = _thresholds(part, part.item, coefficients)
-    found = {name: np.full((len(part.pairs), part.n_items), np.nan) for name in coefficients}
-    sizes = np.bincount(part.item, minlength=part.n_items)
-    for items, rows in groups_by_size(part.item, part.n_items):
-        for position, ((metric, aspect), threshold) in enumerate(zip(part.pairs, thresholds, strict=True)):
-            own = group_coefficients(part.x[metric][rows], part.y[aspect][rows], coefficients, threshold=threshold)
-            for name, values in own.items():
-                found[name][position, items] = values
+def calibrated_threshold(x: Floats, y: Floats, group: Ints, *, seed: int = 0) -> float:
+    """Finds the tie threshold with the highest mean pairwise accuracy (Deutsch et al., 2023, "Ties Matter", section 7).
 
-    def resample(resamples: int, seed: int) -> dict[str, Floats]:
-        return {name: bootstrap_means(values, resamples=resamples, seed=seed).T for name, values in found.items()}
+    A threshold that is fitted to the evaluated rows overestimates accuracy slightly, for all metrics.
 
-    large = {name: values[:, sizes > 1] for name, values in found.items()}
-    return LevelValues(large, thresholds, int((sizes < 2).sum()), int((sizes == 1).sum()), resample)
+    Args:
+        x: Values of the metric, shape (rows,); without nan.
+        y: Values of people.
+        group: Group of each row, from 0; shape (rows,). Only pairs within a group count, and all groups count equally.
+        seed: Seed of the sample of pairs if there are more than 200,000.
 
-
-def _system_means(part: CompleteRows, coefficients: Sequence[str]) -> LevelValues:
-    used = np.unique(part.system)
-    shape = (len(used), part.n_items)
-    cell = np.searchsorted(used, part.system) * part.n_items + part.item
-
-    def sums_of(values: Floats | None) -> Floats:
-        return np.bincount(cell, weights=values, minlength=shape[0] * shape[1]).astype(np.float64).reshape(shape)
-
-    counts = sums_of(None)
-    sums_x, sums_y = (np.array([sums_of(own) for own in values]) for values in (part.x, part.y))
-    scales = [[scale_of(own) for own in values] for values in (part.x, part.y)]
-
-    def of_systems(weights: Floats) -> tuple[Floats, Floats]:
-        number = counts @ weights
-        x, y = (safe_divide(sums @ weights, number) for sums in (sums_x, sums_y))
-        for values, own_scales in zip((x, y), scales, strict=True):
-            for own, scale in zip(values, own_scales, strict=True):
-                own[:] = rounded(own, scale)
-        return x, y
-
-    x, y = (values[:, :, 0] for values in of_systems(np.ones((part.n_items, 1))))
-    one_group = np.zeros(len(used), dtype=np.int64)
-    thresholds = [0.0] * len(part.pairs)
-    if CALIBRATED in coefficients:
-        thresholds = [calibrated_threshold(x[metric], y[aspect], one_group) for metric, aspect in part.pairs]
-
-    def across(weights: Floats) -> dict[str, Floats]:
-        drawn_x, drawn_y = of_systems(weights)
-        found = {name: np.full((len(part.pairs), weights.shape[1]), np.nan) for name in coefficients}
-        there = (counts @ weights > 0).T  # a resample may lack a system
-        for pattern in np.unique(there, axis=0):
-            columns = np.flatnonzero((there == pattern).all(axis=1))
-            for position, ((metric, aspect), threshold) in enumerate(zip(part.pairs, thresholds, strict=True)):
-                own_x, own_y = (values[np.ix_(pattern, columns)].T for values in (drawn_x[metric], drawn_y[aspect]))
-                for name, values in group_coefficients(own_x, own_y, coefficients, threshold=threshold).items():
-                    found[name][position, columns] = values
-        return found
-
-    observed = across(np.ones((part.n_items, 1)))
-    return LevelValues(
-        observed if len(used) > 1 else {name: values[:, :0] for name, values in observed.items()},
-        thresholds,
-        int(len(used) < 2),
-        len(part.rows) if len(used) < 2 else 0,
-        lambda resamples, seed: resampled(across, part.n_items, resamples=resamples, seed=seed),
-    )
-
-
-def accuracy_chance(level: str, part: CompleteRows, pair: tuple[int, int]) -> float:
-    """Returns the mean over groups of the pairwise accuracy by chance; nan if no group has two rows."""
-    x, y = part.x[pair[0]], part.y[pair[1]]
-    if level == SYSTEM_MEANS:
-        count = np.bincount(part.system)
-        x, y = (
-            rounded(np.bincount(part.system, weights=values)[count > 0] / count[count > 0], scale_of(values))
-            for values in (x, y)
-        )
-        group = np.zeros(len(x), dtype=np.int64)
+    Returns:
+        The smallest of the best thresholds: 0, or the difference of a pair. 0 without a pair.
+    """
+    sizes = np.bincount(group)
+    order = np.argsort(group, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    large = np.flatnonzero(sizes > 1)
+    if not len(large):
+        return 0.0
+    if (sizes * (sizes - 1) // 2).sum() > SAMPLED_PAIRS:
+        generator = np.random.default_rng(seed)
+        drawn = large[generator.integers(len(large), size=SAMPLED_PAIRS)]
+        one = generator.integers(sizes[drawn])
+        other = (one + 1 + generator.integers(sizes[drawn] - 1)) % sizes[drawn]
+        first, second, weight = order[starts[drawn] + one], order[starts[drawn] + other], np.ones(SAMPLED_PAIRS)
     else:
-        group = group_of(level, part.item, part.system)
-    if len(group) == 0:
-        return float("nan")
-    found = [accuracy_by_chance(x[rows], y[rows]) for _, rows in groups_by_size(group, int(group.max()) + 1)]
-    return float(means(np.concatenate(found)))
+        places = [np.triu_indices(size, k=1) for size in sizes[large]]
+        first, second = (
+            np.concatenate([order[start + each[side]] for start, each in zip(starts[large], places, strict=True)])
+            for side in (0, 1)
+        )
+        weight = np.concatenate([np.full(len(each[0]), 1 / len(each[0])) for each in places])
+    difference = np.abs(x[first] - x[second])
+    concordant = np.sign(x[first] - x[second]) * np.sign(y[first] - y[second]) > 0
+    gain = weight * ((y[first] == y[second]).astype(float) - concordant)
+    thresholds, place = np.unique(np.append(0.0, difference), return_inverse=True)
+    gains = np.cumsum(np.bincount(place[1:], weights=gain, minlength=len(thresholds)))
+    return float(thresholds[np.argmax(gains >= gains.max() - TOLERANCE * weight.sum())])
