@@ -105,8 +105,7 @@ def test_figures_of_dataclasses_are_defined() -> None:
         for each in fields(getattr(importlib.import_module(module), name))
         if re.search(r"\b(int|float|Counter)\b", each.type if isinstance(each.type, str) else repr(each.type))
     }
-    assert {"threshold", "recall_likely", "n_ceiling", "first_chosen"} <= found
-    assert {"recall_likely", "first_chosen", "recomputed"} <= found
+    assert {"recall_likely", "first_chosen"} <= found
     assert undefined(found) == []
 
 
