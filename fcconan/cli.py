@@ -13,6 +13,7 @@ from fcconan.errors import InputError, RemoteError
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
+    "agree": ("fcconan.scoring.agreement:agree", "Measure the agreement of raters on ratings, verdicts or labels."),
     "rank": (
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
@@ -30,7 +31,6 @@ OLD = {
     "judge": "Rate and compare replies, and measure judges.",
     "metrics": "Compute text metrics of replies.",
     "correlate": "Correlate metrics and judges with people.",
-    "agree": "Measure the agreement of raters.",
     "reproduce": "Recompute the values that the papers print.",
     "annotate": "Run an annotation campaign.",
 }

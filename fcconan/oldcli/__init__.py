@@ -14,7 +14,6 @@ from typer.exceptions import Abort, Exit, TyperException
 from fcconan.data import DEBUG_VARIABLE, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
-    agree,
     annotate,
     bench,
     build,
@@ -49,7 +48,7 @@ COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
-    "Scores": (metrics, correlate, agree),
+    "Scores": (metrics, correlate),
     "Results": (reproduce, publish),
 }
 for panel, verbs in COMMANDS.items():

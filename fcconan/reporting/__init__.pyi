@@ -9,11 +9,6 @@ from .benchmark_tables import (
     answer_tables as answer_tables,
     terminal_tables as terminal_tables,
 )
-from .campaigns import (
-    main_quality_tables as main_quality_tables,
-    quality_page as quality_page,
-    quality_tables as quality_tables,
-)
 from .correlations import (
     correlation_tables as correlation_tables,
 )
@@ -32,9 +27,6 @@ from .reproduced_values import (
     reproduction_tables as reproduction_tables,
 )
 from .scores import (
-    agreement_notes as agreement_notes,
-    agreement_page as agreement_page,
-    agreement_tables as agreement_tables,
     correlation_page as correlation_page,
 )
 from .tables import (

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fcconan.annotation.quality import disputed_units, rater_summaries, reliability_data
 
 from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.quality import disputed_units, rater_summaries, reliability_data
 from fcconan.annotation.simulation import sample_truth, simulate_answers
 from fcconan.annotation.tools import exchange
 from fcconan.annotation.validation import validation_summary

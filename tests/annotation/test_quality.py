@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fcconan.annotation.quality import agreement_rows, disputed_units, rater_summaries, reliability_data, subset_means
+from fcconan.reporting.campaigns import quality_tables
 
 from fcconan.annotation.campaigns import Campaign, Unit
-from fcconan.annotation.quality import agreement_rows, disputed_units, rater_summaries, reliability_data, subset_means
 from fcconan.annotation.votes import current_votes
 from fcconan.errors import InputError
-from fcconan.reporting.campaigns import quality_tables
 from tests.annotation.answered import (
     NO,
     YES,

@@ -3,10 +3,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fcconan.scoring.comparisons import pair_items, read_verdicts, verdict_table
 
 from fcconan.data.tables import PlacedRow
 from fcconan.errors import InputError
-from fcconan.scoring.comparisons import pair_items, read_verdicts, verdict_table
 
 Row = dict[str, Any]
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fcconan.scoring.reliability_data import NOMINAL_COEFFICIENTS, read_reliability_data
 
 from fcconan.errors import InputError
 from fcconan.scoring.agreement import AGREEMENT_COEFFICIENTS
 from fcconan.scoring.ratings import Ratings
-from fcconan.scoring.reliability_data import NOMINAL_COEFFICIENTS, read_reliability_data
 
 Row = dict[str, Any]
 

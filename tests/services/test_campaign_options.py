@@ -4,12 +4,12 @@ import math
 from typing import Any
 
 import pytest
+from fcconan.services.rater_quality import RaterQualityOptions
 
 from fcconan.services import Configuration, ConfigurationError
 from fcconan.services.active_learning import QueueOptions
 from fcconan.services.adjudication import ValidateOptions
 from fcconan.services.assignment import AssignOptions
-from fcconan.services.rater_quality import RaterQualityOptions
 from fcconan.services.simulation import SimulateOptions
 
 REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [

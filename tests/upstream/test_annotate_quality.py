@@ -5,12 +5,12 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
+from fcconan.annotation.quality import agreement_rows
 from sklearn.metrics import cohen_kappa_score
 
 from fcconan.annotation.adjudication import adjudicate, count_outcomes
 from fcconan.annotation.assignment.validators import plan_validation
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.annotation.quality import agreement_rows
 from fcconan.annotation.votes import current_votes
 from fcconan.data.files import read_rows
 from fcconan.judging.tasks import load_task
