@@ -12,24 +12,22 @@ Votes = dict[str, dict[str, dict[str, Value]]]  # aspect -> unit -> rater -> val
 NOT_SURE = "not_sure"  # the label of raters who cannot decide
 
 
-def current_votes(campaign: Campaign, rounds: Sequence[str] = (MAIN,), *, roles: Sequence[str] = ("item",)) -> Votes:
+def current_votes(campaign: Campaign, rounds: Sequence[str] = (MAIN,)) -> Votes:
     """Returns the current answers: aspect -> unit -> rater -> value.
 
-    Skipped questions are left out. Units and raters are in the order of their files. If a rater judged a unit in
-    several
-    of the rounds, as in a review, the last one counts.
+    Skipped questions, gold questions and qualification tests are left out. Units and raters are in the order of their
+    files. If a rater judged a unit in several of the rounds, as in a review, the last one counts.
 
     Args:
         campaign: The campaign.
         rounds: Names of the rounds.
-        roles: Roles of the units: `item`, `anchor` (gold questions), `quiz` (qualification test).
 
     Raises:
         InputError: A round does not exist.
     """
     given = {key: answer.value for key, answer in answers_of(campaign, rounds).items() if answer.value is not None}
     raters = campaign.raters()
-    units = [unit.unit_id for unit in campaign.units().values() if unit.role in roles]
+    units = [unit.unit_id for unit in campaign.items()]
     found: Votes = {}
     for aspect in campaign.aspects:
         keys = {unit: [(rater, unit, aspect) for rater in raters] for unit in units}

@@ -91,13 +91,13 @@ def agree(
     table = table.assign(rater=table.get("rater", pd.Series(dtype=object)).reindex(table.index).fillna("rater"))
     given = table[table["known"].isna()] if "known" in table else table
     raters = check_names("rater", rater or _default_raters(given), [*given["rater"].unique()])
-    if len(raters) < 2:
-        raise InputError(f"found the rater {', '.join(raters)} alone, expected two or more: add ratings of others")
     values = _values(found, given[given["rater"].isin(raters)])
+    if len(raters := sorted(values["rater"].unique())) < 2:
+        alone = ", ".join(raters) or "nobody"
+        raise InputError(f"found values of {alone} alone, expected two or more raters: add rows of others")
     aspects = check_names("aspect", aspect, [*values["aspect"].dropna().unique()]) or values["aspect"].unique()
     fitting = tuple(COEFFICIENTS) if found == "ratings" else NOMINAL
-    if unordered := {*coefficient} - {*fitting}:
-        raise InputError(f"found {found}, expected ratings for {min(unordered)}: choose among {', '.join(fitting)}")
+    coefficients = check_names(f"coefficient of {found}", coefficient, fitting) or fitting
     notes = []
     if values["item"].isna().any():
         notes.append("The items of some units are unknown: intervals take these units as independent.")
@@ -107,7 +107,7 @@ def agree(
         matrix = own.pivot(index="rater", columns="unit", values="value")
         item = own.groupby("unit")["item"].first().fillna({unit: unit for unit in matrix.columns})
         rows_of = measure_agreement(
-            matrix, items=item, raters=matrix.index, coefficients=coefficient or fitting, bootstrap=bootstrap
+            matrix, items=item, raters=matrix.index, coefficients=coefficients, bootstrap=bootstrap
         )
         measured.append(rows_of.assign(aspect=each))
         disputed.append(_disputed(own, matrix, nominal=found != "ratings").assign(aspect=each))
@@ -117,7 +117,7 @@ def agree(
     tables["disputed"] = pd.concat(disputed, ignore_index=True)[["aspect", *disputed[0].columns[:-1]]]
     if "known" in table:
         tables["raters"] = _raters(table, table[JUDGEMENT[found]], "reply_id" if found == "ratings" else "pair_id")
-    identity = {"data": name, "kind": found, "raters": ",".join(sorted(raters)), "aspects": ",".join(aspect) or None}
+    identity = {"data": name, "kind": found, "raters": ",".join(raters), "aspects": ",".join(aspect) or None}
     label = overall["aspect"] + " " + overall["coefficient"] if len(aspects) > 1 else overall["coefficient"]
     return Result(
         "agree",
