@@ -269,7 +269,7 @@ def test_rounds_without_labels_are_refused(
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (rated("123"), {}, "found values of r1 alone, expected two or more raters"),
+        (rated("123"), {}, "found values of r1 alone, expected two or more in the column rater"),
         (rated("...", "..."), {}, "found values of nobody alone"),
         (rated("12", "12"), {"rater": ("r3",)}, "unknown rater 'r3': .*known are r1, r2"),
         (rated("12", "12"), {"aspect": ("kin",)}, "unknown aspect 'kin': did you mean 'kind'"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fcconan.data import JUDGEMENT, RowSource, read
+from fcconan.data import JUDGEMENT, RowSource, cell_text, is_missing, read
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.report import forest
@@ -94,7 +94,7 @@ def agree(
     values = _values(found, given[given["rater"].isin(raters)])
     if len(raters := sorted(values["rater"].unique())) < 2:
         alone = ", ".join(raters) or "nobody"
-        raise InputError(f"found values of {alone} alone, expected two or more raters: add rows of others")
+        raise InputError(f"found values of {alone} alone, expected two or more in the column rater: add rows of others")
     aspects = check_names("aspect", aspect, [*values["aspect"].dropna().unique()]) or values["aspect"].unique()
     fitting = tuple(COEFFICIENTS) if found == "ratings" else NOMINAL
     coefficients = check_names(f"coefficient of {found}", coefficient, fitting) or fitting
@@ -154,8 +154,9 @@ def _values(kind: str, table: "DataFrame") -> "DataFrame":
         found = verdicts[["rater"]].assign(unit=unit, item=verdicts["item_id"], value=value, aspect=None)
         return found.assign(answer=value.map({1.0: "a", 0.5: "tie", 0.0: "b"})).dropna(subset="value")
     if kind == "votes":
-        code = pd.Series(pd.factorize(table["label"])[0], table.index, dtype=float)
-        found = table.assign(unit=table["pair_id"], value=code.where(code >= 0), answer=table["label"], aspect=None)
+        answer = table["label"].map(lambda cell: None if is_missing(cell) else cell_text(cell))
+        code = pd.Series(pd.factorize(answer)[0], table.index, dtype=float)
+        found = table.assign(unit=table["pair_id"], value=code.where(code >= 0), answer=answer, aspect=None)
         found["item"] = table.get("item_id", table["pair_id"].str.extract("^([^:]+):[^:]+$")[0])  # HS:CN
     else:
         scales = table.reindex(columns=["low", "high"])

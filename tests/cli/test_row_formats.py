@@ -57,9 +57,9 @@ def _replies(number: Number) -> Rows:
 
 VERBS = {
     "correlate": (_ratings, ("--level", "pooled", "--level", "per_item", "--level", "system_means")),
-    "agree": (_ratings, ("--rater", "0", "--rater", "2")),
-    "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1")),
-    "agree votes": (_votes, ("--rater", "0", "--rater", "1")),
+    "agree": (_ratings, ("--rater", "0", "--rater", "2", "--force")),
+    "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1", "--force")),
+    "agree votes": (_votes, ("--rater", "0", "--rater", "1", "--force")),
     "metrics": (
         _replies,
         ("--out", "scores.csv", "--metric", "length-words", "--metric", "repetition-rate", "--force"),
