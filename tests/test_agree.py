@@ -19,7 +19,7 @@ from tests.conftest import RunCli
 
 NONE = Bootstrap(resamples=0)
 WEIGHTS = {"cohen": None, "cohen_linear": "linear", "cohen_quadratic": "quadratic"}
-LEVELS = ("nominal", "ordinal", "interval")
+LEVELS: Any = ("nominal", "ordinal", "interval")
 Row = dict[str, Any]
 # Krippendorff (2011), section C: four observers, twelve units, missing values.
 PUBLISHED = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
@@ -97,7 +97,7 @@ def test_intervals_are_those_of_a_loop_over_resampled_items() -> None:
     second = np.where(generator.random(len(items)) < 0.5, first, generator.integers(1, 5, size=len(items)))
     rows = rated(*("".join(map(str, grades)) for grades in (first, second)), items=items)
     bootstrap = Bootstrap(resamples=4_000, confidence=0.9)
-    coefficients = ("raw", "cohen_linear", "krippendorff_ordinal")
+    coefficients: Any = ("raw", "cohen_linear", "krippendorff_ordinal")
     found = agree(rows, coefficient=coefficients, bootstrap=bootstrap)
     units = [[at for at, each in enumerate(items) if each == str(item)] for item in range(10)]
     drawn = []

@@ -90,8 +90,8 @@ def agree(
     table, found, name = read(kind or ("votes", "comparisons", "ratings"), *sources, rows=rows)
     table = table.assign(rater=table.get("rater", pd.Series(dtype=object)).reindex(table.index).fillna("rater"))
     given = table[table["known"].isna()] if "known" in table else table
-    raters = check_names("rater", rater or _default_raters(given), [*given["rater"].unique()])
-    values = _values(found, given[given["rater"].isin(raters)])
+    chosen = check_names("rater", rater or _default_raters(given), [*given["rater"].unique()])
+    values = _values(found, given[given["rater"].isin(chosen)])
     if len(raters := sorted(values["rater"].unique())) < 2:
         alone = ", ".join(raters) or "nobody"
         raise InputError(f"found values of {alone} alone, expected two or more in the column rater: add rows of others")
@@ -117,7 +117,12 @@ def agree(
     tables["disputed"] = pd.concat(disputed, ignore_index=True)[["aspect", *disputed[0].columns[:-1]]]
     if "known" in table:
         tables["raters"] = _raters(table, table[JUDGEMENT[found]], "reply_id" if found == "ratings" else "pair_id")
-    identity = {"data": name, "kind": found, "raters": ",".join(raters), "aspects": ",".join(aspect) or None}
+    identity = {
+        "data": name,
+        "kind": found,
+        "raters": ",".join(raters),
+        "aspects": ",".join(aspects) if aspect else None,
+    }
     label = overall["aspect"] + " " + overall["coefficient"] if len(aspects) > 1 else overall["coefficient"]
     return Result(
         "agree",
