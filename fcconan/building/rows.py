@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-import numpy as np
-
 from fcconan.building.recipes import Aspect, Rater
 from fcconan.building.source_files import SourceRow, SourceRows
 from fcconan.building.tables import Table, group_values
@@ -87,11 +85,10 @@ def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, uni
         level: `nominal`, `ordinal` or `interval`.
         units_in_words: Noun for units with two or more values.
     """
-    given = [*units]
-    values = np.array([*zip_longest(*given, fillvalue=np.nan)], dtype=float).reshape(-1, len(given))
+    values = [*zip_longest(*units, fillvalue=float("nan"))] or [[]]
     found = measure_agreement(values, coefficients=[f"krippendorff_{level}"], bootstrap=Bootstrap(resamples=0))
-    value, n = found.loc[0, ["value", "n"]]
-    return f"Krippendorff's alpha {about}: {'undefined' if np.isnan(value) else f'{value:.3f}'} ({n} {units_in_words})"
+    value = f"{found['value'][0]:.3f}".replace("nan", "undefined")
+    return f"Krippendorff's alpha {about}: {value} ({found['n'][0]} {units_in_words})"
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:

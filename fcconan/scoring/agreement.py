@@ -75,10 +75,10 @@ def agree(
             not fit the values.
 
     Examples:
-        >>> said = {"anna": "yyyn", "ben": "yynn"}
+        >>> given = {"anna": "yyyn", "ben": "yynn"}
         >>> votes = [
         ...     {"pair_id": f"hs{n}:cn{n}", "rater": rater, "label": label}
-        ...     for rater, labels in said.items()
+        ...     for rater, labels in given.items()
         ...     for n, label in enumerate(labels)
         ... ]
         >>> found = agree(votes, bootstrap=Bootstrap(resamples=0)).to_frame()

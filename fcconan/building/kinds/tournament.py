@@ -242,7 +242,7 @@ def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
     values = [[VERDICTS.index(given[at]) for given in common] for at in range(len(HUMANS))]
     kappa = measure_agreement(values, coefficients=["cohen"], bootstrap=Bootstrap(resamples=0))["value"][0]
-    shown = "undefined" if kappa != kappa else f"{kappa:.3f}"
+    shown = f"{kappa:.3f}".replace("nan", "undefined")
     return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
 
 
