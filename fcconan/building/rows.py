@@ -85,7 +85,7 @@ def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, uni
         level: `nominal`, `ordinal` or `interval`.
         units_in_words: Noun for units with two or more values.
     """
-    values = [*zip_longest(*units, fillvalue=float("nan"))] or [[]]
+    values: Any = [*zip_longest(*units, fillvalue=float("nan"))] or [[]]
     found = measure_agreement(values, coefficients=[f"krippendorff_{level}"], bootstrap=Bootstrap(resamples=0))
     value = f"{found['value'][0]:.3f}".replace("nan", "undefined")
     return f"Krippendorff's alpha {about}: {value} ({found['n'][0]} {units_in_words})"

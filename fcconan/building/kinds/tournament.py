@@ -13,7 +13,6 @@ from fcconan.data import (
     COMPARISON,
     RATING,
     REPLY,
-    VERDICTS,
     make_cn_id,
     make_hs_id,
     make_item_id,
@@ -240,7 +239,7 @@ def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     """Returns a line about the agreement of the annotators on the comparisons that all of them judged, for the card."""
     by_comparison = group_values(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
     common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
-    values = [[VERDICTS.index(given[at]) for given in common] for at in range(len(HUMANS))]
+    values = [[[*VERDICT.values()].index(given[at]) for given in common] for at in range(len(HUMANS))]
     kappa = measure_agreement(values, coefficients=["cohen"], bootstrap=Bootstrap(resamples=0))["value"][0]
     shown = f"{kappa:.3f}".replace("nan", "undefined")
     return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
