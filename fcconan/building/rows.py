@@ -86,10 +86,8 @@ def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, uni
         units_in_words: Noun for units with two or more values.
     """
     values: Any = [*zip_longest(*units, fillvalue=float("nan"))] or [[]]
-    found = measure_agreement(values, coefficients=[f"krippendorff_{level}"], bootstrap=Bootstrap(resamples=0)).iloc[0]
-    return f"Krippendorff's alpha {about}: {found.value:.3f} ({found.n} {units_in_words})".replace(
-        " nan ", " undefined "
-    )
+    row = measure_agreement(values, coefficients=[f"krippendorff_{level}"], bootstrap=Bootstrap(resamples=0)).iloc[0]
+    return f"Krippendorff's alpha {about}: {row.value:.3f} ({row.n} {units_in_words})".replace(" nan ", " undefined ")
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:
