@@ -43,7 +43,7 @@ annotate raters --add-annotators 9 --add-validators 4
 annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
 annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005
 annotate import "$work"/main/*.csv
-annotate agree --resamples 1000 --json "$work/agreement.json"
+$fcconan agree "$campaign" --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
 annotate validate --overlap 2=0.1 --resamples 0
 annotate simulate --round validation --out "$work/validation" --accuracy 0.96

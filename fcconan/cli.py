@@ -17,6 +17,7 @@ COMMANDS = {
         "fcconan.scoring.correlating:correlate",
         "Correlate metrics and judges with people.",
     ),
+    "agree": ("fcconan.scoring.agreement:agree", "Measure the agreement of raters on ratings, verdicts or labels."),
     "rank": (
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
@@ -37,7 +38,6 @@ OLD = {
     "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
     "metrics": "Compute text metrics of replies.",
-    "agree": "Measure the agreement of raters.",
     "annotate": "Run an annotation campaign.",
 }
 LATEX = {"bench", "correlate", "rank"}  # commands with a table for a paper

@@ -44,7 +44,6 @@ WRITTEN = {
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
     "annotation/adjudication.py": ["count_outcomes"],
-    "annotation/quality.py": ["subset_means", "disputed_units"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
     "services/connections.py": ["usage_of"],
@@ -130,7 +129,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
-    from fcconan.scoring import agreement
+    from fcconan.scoring import reliability
     from fcconan.scoring.correlation import levels, weighted
     from fcconan.scoring.retrieval import metrics
     from fcconan.scoring.text import evaluation as text
@@ -139,7 +138,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
     found |= {*text.TEXT_METRICS, *weighted.COEFFICIENTS, *STATUSES, *CALLS}
-    found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
+    found |= {*reliability.COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
     checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
@@ -212,7 +211,7 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
-    from fcconan.scoring import agreement
+    from fcconan.scoring import measure_agreement
     from fcconan.scoring.text.corpus import RepetitionRate
 
     run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
@@ -225,9 +224,8 @@ def test_examples_by_hand_are_what_the_package_computes() -> None:
     assert rate.value == pytest.approx(42.04, abs=5e-3)
     given: list[list[float]] = [[1, 2, 3, 3, np.nan], [1, 2, 3, 2, 1], [1, 3, 3, 2, 1]]
     alike = ("raw", "krippendorff_nominal", "krippendorff_ordinal", "krippendorff_interval")
-    rows = agreement.measure_agreement(given, [1, 2, 3], coefficients=alike, resamples=0)
-    overall = [row["value"] for row in rows if row["level"] == "overall"]
-    assert overall == pytest.approx([9 / 13, 0.6, 0.8143, 0.8143], abs=5e-5)
+    rows = measure_agreement(given, coefficients=alike, bootstrap=fcconan.Bootstrap(resamples=0))
+    assert rows["value"][rows["a"].isna()].tolist() == pytest.approx([9 / 13, 0.6, 0.8143, 0.8143], abs=5e-5)
     won = [{"item_id": f"i{n}", "system_a": "A", "system_b": "B", "verdict": "aaab"[n]} for n in range(4)]
     strengths = fcconan.rank(won, bootstrap=fcconan.Bootstrap(resamples=0)).to_frame()["value"][:2]
     assert strengths.tolist() == pytest.approx([0.549, -0.549], abs=5e-3)

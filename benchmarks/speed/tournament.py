@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import ratios
 from ratios import machine, write_json
 
 from fcconan import Bootstrap, rank
 from fcconan.scoring.bradley_terry import strengths
-from fcconan.scoring.comparisons import Verdicts, read_verdicts
 
 SYSTEMS, ITEMS = 9, 2_278
 AIM = 0.1
@@ -52,22 +52,23 @@ def invented_rows(seed: int = 0) -> list[Row]:
     return rows
 
 
-def evalica_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
+def readable(rows: list[Row]) -> pd.DataFrame:
+    """Return the valid verdicts, with the position of each item."""
+    table = pd.DataFrame(rows)
+    return table.assign(item=pd.factorize(table["item_id"])[0]).query("verdict != 'invalid'").reset_index(drop=True)
+
+
+def evalica_loop(verdicts: pd.DataFrame, drawn: Any) -> list[list[float]]:
     """Return strengths of resampled items, fitted by evalica to their rows."""
     import evalica
 
-    readable = ~np.isnan(verdicts.outcome)
-    first, second, item, outcome = (
-        each[readable] for each in (verdicts.first, verdicts.second, verdicts.item, verdicts.outcome)
-    )
-    order = np.argsort(item, kind="stable")
-    ends = np.searchsorted(item[order], np.arange(len(verdicts.items) + 1))
-    winners = [
-        evalica.Winner.X if won == 1 else evalica.Winner.Y if won == 0 else evalica.Winner.Draw for won in outcome
-    ]
+    names = {"a": evalica.Winner.X, "b": evalica.Winner.Y, "tie": evalica.Winner.Draw}
+    first, second = (verdicts[side].to_numpy() for side in ("system_a", "system_b"))
+    ends = np.searchsorted(verdicts["item"], np.arange(ITEMS + 1))
+    winners = [*verdicts["verdict"].map(names)]
     found = []
     for resample in drawn:
-        rows = np.concatenate([order[ends[place] : ends[place + 1]] for place in resample])
+        rows = np.concatenate([np.arange(ends[place], ends[place + 1]) for place in resample])
         result = evalica.bradley_terry(
             first[rows].tolist(),
             second[rows].tolist(),
@@ -79,9 +80,12 @@ def evalica_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
     return found
 
 
-def counts_loop(verdicts: Verdicts, drawn: Any) -> list[list[float]]:
+def counts_loop(verdicts: pd.DataFrame, drawn: Any) -> list[list[float]]:
     """Return strengths of resampled items, fitted one after the other by the solver of this package."""
-    per_item = verdicts.wins()
+    per_item = np.zeros((ITEMS, SYSTEMS, SYSTEMS))
+    a, b = (verdicts[side].str[-1].astype(int) for side in ("system_a", "system_b"))
+    won = verdicts["verdict"].map({"a": 1.0, "b": 0.0, "tie": 0.5})
+    per_item[verdicts["item"], a, b], per_item[verdicts["item"], b, a] = won, 1 - won
     return [strengths(per_item[resample].sum(axis=0)).tolist() for resample in drawn]
 
 
@@ -92,15 +96,15 @@ def measure(repeats: int, resamples: int, looped: int) -> dict[str, Any]:
         RuntimeError: The strengths differ.
     """
     rows = invented_rows()
-    verdicts = read_verdicts(rows)
-    drawn = np.random.default_rng(0).integers(len(verdicts.items), size=(looped, len(verdicts.items)))
+    verdicts = readable(rows)
+    drawn = np.random.default_rng(0).integers(ITEMS, size=(looped, ITEMS))
     seconds: dict[str, list[float]] = {"fcconan": [], "evalica loop": [], "counts loop": []}
     for _ in range(repeats):
         start = time.perf_counter()
         rank(rows, bootstrap=Bootstrap(resamples=resamples))
         seconds["fcconan"].append(time.perf_counter() - start)
         start = time.perf_counter()
-        read_verdicts(rows)
+        readable(rows)
         reading = time.perf_counter() - start
         start = time.perf_counter()
         by_evalica = np.array(evalica_loop(verdicts, drawn))

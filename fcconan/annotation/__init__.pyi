@@ -66,13 +66,6 @@ from .qualification import (
     leave as leave,
     qualify as qualify,
 )
-from .quality import (
-    agreement_rows as agreement_rows,
-    disputed_units as disputed_units,
-    rater_summaries as rater_summaries,
-    reliability_data as reliability_data,
-    subset_means as subset_means,
-)
 from .release_recipe import (
     WrittenDataset as WrittenDataset,
     write_dataset as write_dataset,
@@ -118,4 +111,5 @@ from .validation import (
 from .votes import (
     answers_of as answers_of,
     current_votes as current_votes,
+    vote_rows as vote_rows,
 )

@@ -109,7 +109,7 @@ def final_labels(campaign: Campaign) -> list[str]:
         InputError: The task has aspects.
     """
     if campaign.task.aspects:
-        raise InputError(f"{campaign.task.name} has grades, which are not adjudicated: use `fcconan annotate agree`")
+        raise InputError(f"{campaign.task.name} has grades, which are not adjudicated: use `fcconan agree`")
     return [label.name for label in campaign.task.labels if label.name != NOT_SURE]
 
 

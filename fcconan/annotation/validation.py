@@ -20,6 +20,7 @@ import numpy as np
 from fcconan.annotation.campaigns import LABEL, MAIN, VALIDATION, Answer, Assignment, Campaign, Row
 from fcconan.annotation.votes import current_votes, item_of
 from fcconan.building import group_values
+from fcconan.groups import Bootstrap
 
 AGREE, DISAGREE = "agree", "disagree"
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
@@ -188,27 +189,23 @@ def validation_summary(
     names = list(dict.fromkeys(each.rater for each in before))
     kinds = Counter((each.rater, each.kind) for each in before if not each.assignment.withdrawn or each.answer)
     labels = sorted({str(thing[LABEL]) for thing in things.values() if LABEL in thing})
+    agreement = measure_agreement(
+        [
+            [{AGREE: 1.0, DISAGREE: 0.0}.get(each.answers.get(name, ""), np.nan) for each in found.values()]
+            for name in names
+        ],
+        items=[item_of(units[unit]) for unit in found],
+        coefficients=COEFFICIENTS,
+        raters=names,
+        bootstrap=Bootstrap(resamples, seed=seed),
+    )
     return {
         "units": _states(found.values()),
         "labels": {
             label: _states(found[unit] for unit, thing in things.items() if thing[LABEL] == label) for label in labels
         },
         "validators": [{"rater": name} | {kind: kinds[name, kind] for kind in KINDS} for name in names],
-        "agreement": measure_agreement(
-            [
-                [{AGREE: 1.0, DISAGREE: 0.0}.get(each.answers.get(name, ""), np.nan) for each in found.values()]
-                for name in names
-            ],
-            [0.0, 1.0],
-            items=[item_of(units[unit]) for unit in found],
-            coefficients=COEFFICIENTS,
-            raters=names,
-            aspect=VALIDATION,
-            resamples=resamples,
-            seed=seed,
-        )
-        if any(len(each.answers) > 1 for each in found.values())
-        else [],
+        "agreement": agreement.astype(object).where(agreement.notna(), None)[agreement["n"] > 0].to_dict("records"),
     }
 
 

@@ -1,13 +1,15 @@
 """Rows of several kinds of datasets: pairs, benchmark tables and judgements."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from fcconan.building.recipes import Aspect, Rater
 from fcconan.building.source_files import SourceRow, SourceRows
 from fcconan.building.tables import Table, group_values
 from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
-from fcconan.scoring import krippendorff_alpha
+from fcconan.groups import Bootstrap
+from fcconan.scoring import measure_agreement
 
 Row = dict[str, Any]
 EDUCATION = {
@@ -80,12 +82,12 @@ def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, uni
     Args:
         about: Level of measurement and kind of ratings, in words.
         units: Values of each unit.
-        level: As in `krippendorff_alpha`.
+        level: `nominal`, `ordinal` or `interval`.
         units_in_words: Noun for units with two or more values.
     """
-    alpha = krippendorff_alpha(list(units), level=level)
-    value = "undefined" if alpha.value is None else f"{alpha.value:.3f}"
-    return f"Krippendorff's alpha {about}: {value} ({alpha.n_units} {units_in_words})"
+    values: Any = [*zip_longest(*units, fillvalue=float("nan"))] or [[]]
+    row = measure_agreement(values, coefficients=[f"krippendorff_{level}"], bootstrap=Bootstrap(resamples=0)).iloc[0]
+    return f"Krippendorff's alpha {about}: {row.value:.3f} ({row.n} {units_in_words})".replace(" nan ", " undefined ")
 
 
 def vote_agreement(votes: Iterable[Row]) -> list[str]:

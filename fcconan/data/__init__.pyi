@@ -53,7 +53,6 @@ from .files import (
     SUFFIXES as SUFFIXES,
     RowWriter as RowWriter,
     check_row_target as check_row_target,
-    detect_kind as detect_kind,
     list_configs as list_configs,
     parse_json as parse_json,
     part_files as part_files,

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from fcconan.data.addresses import one_line
 from fcconan.data.atomic import is_writable, new_file
-from fcconan.data.columns import JUDGEMENT, rename_columns, typed_row
+from fcconan.data.columns import typed_row
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
@@ -263,9 +263,6 @@ def _cells(path: Path, file: Any) -> Iterator[Row]:
         ) from error
 
 
-_ORDER = ("comparisons", "ratings", "votes")
-
-
 def row_file(path: Path) -> Path:
     """Returns the path of an existing file of rows.
 
@@ -312,50 +309,3 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
 def list_configs(folder: Path) -> set[str]:
     """Returns the configs of a dataset folder."""
     return {file.parent.name for file in folder.glob("*/*.parquet")}
-
-
-def detect_kind(
-    paths: Sequence[Path],
-    *,
-    columns: Collection[str] = (),
-    split: str | None = None,
-    rename: Mapping[str, str] | None = None,
-    wide: bool = False,
-) -> str:
-    """Returns whether sources hold ratings, comparisons or votes.
-
-    Args:
-        paths: Files and dataset folders. The columns of the first file decide; without files, the parts that all
-            folders have.
-        columns: Columns of sources in memory; they decide if there are no files.
-        split: Split of the folders.
-        rename: Mapping from a column of this package to its name in the files.
-        wide: Whether the files have a column for each rater instead of the column of judgements.
-
-    Raises:
-        InputError: The sources have none of these kinds, or not in this split.
-    """
-    files = [path for path in paths if path.suffix in SUFFIXES]
-    folders = [path for path in paths if path.suffix not in SUFFIXES]
-    first = next(iter(read_rows(row_file(files[0]))), {}) if files else {}
-    columns = set(rename_columns(first if files else dict.fromkeys(columns), rename or {}))
-    if wide and columns:
-        return "comparisons" if "system_a" in columns else "votes" if "pair_id" in columns else "ratings"
-    for kind in _ORDER:
-        if JUDGEMENT[kind] in columns:
-            return kind
-    parts = set.intersection(*map(list_configs, folders)) if folders else set()
-    there = [kind for kind in JUDGEMENT if kind in parts]
-    if there:
-        having = [each for each in there if any(any((at / each).glob(f"{split}-*.parquet")) for at in folders)]
-        if split is not None and having and there[0] not in having:
-            raise InputError(
-                f"the split {split} has {' and '.join(having)}, no {there[0]}: add --kind {' or --kind '.join(having)}"
-            )
-        return there[0]
-    if not parts and not columns and files:
-        raise InputError(f"{files[0]} has no rows: check the file")
-    raise InputError(
-        f"found {', '.join(sorted(columns or parts)) or 'no columns'}, expected `value` (ratings), `verdict` "
-        "(comparisons) or `label` (votes): name it with --rename, or a column for each rater with --wide-column"
-    )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 else:
     RowSource = str  # on the command line
 
-NUMBERS = ("value", "low", "high", "selection_probability")
+NUMBERS = ("value", "low", "high", "seconds", "selection_probability")
 _KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {
     "source_id",
     "selection_probability",
@@ -101,8 +101,12 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
     import pandas as pd
 
     if isinstance(source, str | PathLike):
-        # By its name, as building is above this package; only the name of a dataset in the catalogue is built.
-        return _read_path(kinds, pkgutil.resolve_name("fcconan.services:dataset_folder")(source), split)
+        # By their names, as they are above this package; only the name of a dataset in the catalogue is built.
+        path = pkgutil.resolve_name("fcconan.services:dataset_folder")(source)
+        if (path / "campaign.yaml").is_file():
+            frame = pd.DataFrame(pkgutil.resolve_name("fcconan.annotation:vote_rows")(path, split))
+            return frame, f"{path.name}@{_hash(frame)}"
+        return _read_path(kinds, path, split)
     if isinstance(source, Result):
         source = source.to_frame()
     if isinstance(source, Mapping) and hasattr(source, "num_rows"):  # a `datasets.DatasetDict`
@@ -114,8 +118,14 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
     if hasattr(source, "to_pandas"):  # a `datasets.Dataset`
         source = source.to_pandas()
     frame = source.copy() if isinstance(source, pd.DataFrame) else pd.DataFrame([*source])
+    return frame, f"rows@{_hash(frame)}"
+
+
+def _hash(frame: "DataFrame") -> str:
+    import pandas as pd
+
     hashed = pd.util.hash_pandas_object(frame.astype(str), index=False).to_numpy().tobytes()
-    return frame, f"rows@{hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]}"
+    return hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]
 
 
 def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":

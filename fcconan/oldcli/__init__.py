@@ -14,7 +14,6 @@ from typer.exceptions import Abort, Exit, TyperException
 from fcconan.data import DEBUG_VARIABLE, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
 from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
-    agree,
     annotate,
     bench,
     build,
@@ -49,6 +48,7 @@ COMMANDS = {
     "Generation": (generate, finetune),
     "Scores": (metrics, agree),
     "Results": (publish,),
+    "Scores": (metrics, correlate),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:

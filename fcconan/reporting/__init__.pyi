@@ -9,11 +9,6 @@ from .benchmark_tables import (
     answer_tables as answer_tables,
     terminal_tables as terminal_tables,
 )
-from .campaigns import (
-    main_quality_tables as main_quality_tables,
-    quality_page as quality_page,
-    quality_tables as quality_tables,
-)
 from .html_tables import (
     table_html as table_html,
 )
@@ -26,9 +21,6 @@ from .plots import (
     curve_plot as curve_plot,
 )
 from .scores import (
-    agreement_notes as agreement_notes,
-    agreement_page as agreement_page,
-    agreement_tables as agreement_tables,
 )
 from .tables import (
     DisplayTable as DisplayTable,

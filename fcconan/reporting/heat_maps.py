@@ -96,32 +96,6 @@ def _square(names: Sequence[str], cell: Callable[[str, str], HeatCell]) -> list[
     return [(one, [alone[one] if one == other else cell(one, other) for other in names]) for one in names]
 
 
-def agreement_maps(rows: Rows) -> list[HeatMap]:
-    """Returns a heat map of raters against raters for every aspect and coefficient with values for pairs."""
-    maps: dict[tuple[str, str], dict[tuple[str, str], Row]] = {}
-    for row in rows:
-        if row["level"] == "pair":
-            first, second = row["raters"]
-            own = maps.setdefault((row["aspect"] or "all", row["coefficient"]), {})
-            own[first, second] = own[second, first] = row
-    return [_agreement_map(aspect, coefficient, own) for (aspect, coefficient), own in maps.items()]
-
-
-def _agreement_map(aspect: str, coefficient: str, own: Mapping[tuple[str, str], Row]) -> HeatMap:
-    is_share = coefficient == "raw"
-
-    def cell(one: str, other: str) -> HeatCell:
-        if (row := own.get((one, other))) is None:
-            return EMPTY
-        about = f"{' and '.join(row['raters'])}: {value_text(row)}, rated by both {row['n']}"
-        return _coefficient(row, about, is_share)
-
-    names = list(dict.fromkeys(name for pair in own for name in pair))
-    title = f"{aspect}: {'share of equal ratings' if is_share else words(coefficient)} of each two raters"
-    choices = {"aspect": aspect, "coefficient": coefficient}
-    return HeatMap(title, "rater", names, _square(names, cell), SHARES if is_share else SIGNED, choices)
-
-
 def difference_map(result: Row) -> HeatMap | None:
     """Returns the heat map of a benchmark's primary comparison; None without one.
 

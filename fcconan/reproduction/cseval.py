@@ -121,12 +121,12 @@ def _recompute_agreement(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]
         for level in ("interval", "ordinal"):
             alphas = []
             for aspect in ASPECTS:
-                names, values = rounds.people(aspect)
-                scale = rounds.scale(aspect, names)
-                assert scale is not None  # every rating of this dataset has one
-                domain = [float(value) for value in range(int(scale[0]), int(scale[1]) + 1)]
-                overall, *_ = measure_agreement(values, domain, coefficients=[f"krippendorff_{level}"], resamples=0)
-                alphas.append(float(overall["value"]))
+                found = measure_agreement(
+                    rounds.people(aspect)[1],
+                    coefficients=[f"krippendorff_{level}"],
+                    bootstrap=Bootstrap(resamples=0),
+                )
+                alphas.append(float(found["value"][0]))
             means[level] = float(np.mean(alphas))
         n = len(data.rows("cseval", "replies", split))
         note = f"interval level, all {n} rows, missing ratings left out; ordinal {means['ordinal']:.3f}"

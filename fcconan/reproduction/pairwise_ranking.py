@@ -13,21 +13,21 @@ from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue, status_of
 from fcconan.scoring import (
     Bleu,
-    Floats,
     Metric,
     Novelty,
     RepetitionRate,
+    agree,
     csv_cell,
     measure_agreement,
     rank,
     score_texts,
-    verdict_table,
 )
 
 PAPER = "pairwise-ranking"
 DATASET = "cn-ranking"
 REFERENCE = "gold_truth"
 CORPORA = ("conan", "mt-conan")
+NONE = Bootstrap(resamples=0)
 SPLITS = ("train", "validation", "test")
 FEATURES = ("relatedness", "specificity", "richness", "coherence", "grammaticality", "overall")
 RELEASED = {"conan": "released metrics CONAN", "mt-conan": "released metrics MT-CONAN"}
@@ -102,7 +102,7 @@ def _compute_shares(data: Datasets) -> dict[str, dict[str, float]]:
         verdicts.setdefault(row["rater"], []).append(row)
     found = {}
     for name, rows in verdicts.items():
-        systems = rank(rows, bootstrap=Bootstrap(resamples=0)).to_frame().query("aspect == 'share'")
+        systems = rank(rows, bootstrap=NONE).to_frame().query("aspect == 'share'")
         found[name] = dict(zip(systems["system"], systems["value"], strict=True))
     return found
 
@@ -151,7 +151,7 @@ def _recompute_features(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]
         table = np.full((len(raters), len(replies)), np.nan)
         for row in rows:
             table[raters.index(row["rater"]), replies.index(row["reply_id"])] = row["value"]
-        kappas.append(_kappa(table, range(int(rows[0]["low"]), int(rows[0]["high"]) + 1)))
+        kappas.append(float(measure_agreement(table, coefficients=["cohen"], bootstrap=NONE)["value"][0]))
         yield ("Table B.1", feature, "kappa"), RecomputedValue(kappas[-1])
     per_system = Counter(systems[reply] for reply in replies)
     (items,) = set(per_system.values())
@@ -163,12 +163,6 @@ def _recompute_features(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]
         "mean_kappa": float(np.mean(kappas)),
     }.items():
         yield ("text 4.2", row_name, "value"), RecomputedValue(value)
-
-
-def _kappa(table: Floats, domain: Sequence[float]) -> float:
-    """Returns the unweighted Cohen's kappa, averaged over the pairs of raters."""
-    overall, *_ = measure_agreement(table, domain, coefficients=("cohen",), resamples=0)
-    return float(overall["value"])
 
 
 def _recompute_sizes(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
@@ -200,9 +194,10 @@ def _recompute_annotation(data: Datasets) -> Iterator[tuple[Key, RecomputedValue
     }.items():
         yield ("text 4.1 people", row, "value"), RecomputedValue(value)
     for corpus in CORPORA:
-        table = verdict_table([row for row in human if row["corpus"] == corpus])[1]
-        table = table[:, ~np.isnan(table).any(axis=0)]
-        yield ("text 4.1 agreement", corpus, "mean_kappa"), RecomputedValue(_kappa(table, (0, 1, 2)))
+        # All three annotators judged the comparisons that several judged.
+        rows = [row for row in human if row["corpus"] == corpus]
+        found = agree(rows, kind="comparisons", coefficient=("cohen",), bootstrap=NONE).to_frame()
+        yield ("text 4.1 agreement", corpus, "mean_kappa"), RecomputedValue(float(found["value"][0]))
 
 
 def _recompute_correlations(shares: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[Key, RecomputedValue]]:

@@ -1,20 +1,10 @@
 from .agreement import (
-    AGREEMENT_COEFFICIENTS as AGREEMENT_COEFFICIENTS,
-    LARGEST_DOMAIN as LARGEST_DOMAIN,
-    agreement_signature as agreement_signature,
-    cohen_kappa as cohen_kappa,
-    has_pair_intervals as has_pair_intervals,
-    krippendorff_alpha as krippendorff_alpha,
-    measure_agreement as measure_agreement,
+    agree as agree,
 )
 from .arrays import (
     Flags as Flags,
     Floats as Floats,
     Ints as Ints,
-)
-from .comparisons import (
-    read_verdicts as read_verdicts,
-    verdict_table as verdict_table,
 )
 from .correlating import (
     correlate as correlate,
@@ -37,10 +27,8 @@ from .ratings import (
     HUMAN as HUMAN,
     Ratings as Ratings,
 )
-from .reliability_data import (
-    NOMINAL_COEFFICIENTS as NOMINAL_COEFFICIENTS,
-    ReliabilityData as ReliabilityData,
-    read_reliability_data as read_reliability_data,
+from .reliability import (
+    measure_agreement as measure_agreement,
 )
 from .retrieval.evaluation import (
     ALL_METRICS as ALL_METRICS,

@@ -46,8 +46,6 @@ def rank_verdicts(
     check_names("rater", chosen, [*comparisons["rater"].unique()])
     if chosen:
         comparisons = comparisons[comparisons["rater"].isin(chosen)]
-    if "aspect" in comparisons and comparisons["aspect"].nunique() > 1:
-        raise InputError("found verdicts on several aspects: choose one with --filter.aspect NAME")
     verdicts, pair = canonical(comparisons)
     used = verdicts
     if majority:
@@ -144,11 +142,15 @@ def canonical(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
 
     Returns:
         Rows with `item_id`, `rater`, `a` and `b` (systems in the order of their names) and `outcome` (1 if `a` won, .5
-        for a tie, nan for an invalid verdict); and the columns that identify a pair of replies.
+        for a tie, nan for an invalid verdict) and `turned` (whether `b` comes first in the first row); and the columns
+        that identify a pair of replies.
 
     Raises:
-        InputError: A verdict is unknown, a system is compared with itself, or a rater contradicts itself.
+        InputError: A verdict is unknown, a system is compared with itself, a rater contradicts itself, or there are
+            several aspects.
     """
+    if "aspect" in comparisons and comparisons["aspect"].nunique() > 1:
+        raise InputError("found verdicts on several aspects: choose one with --filter.aspect NAME")
     wrong = ~comparisons["verdict"].isin(OUTCOMES) | (comparisons["system_a"] == comparisons["system_b"])
     lost = comparisons[["item_id", "system_a", "system_b"]].isna().any(axis=1)
     if (wrong | lost).any():
@@ -177,9 +179,10 @@ def canonical(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
         raise InputError(
             f"{row['rater']} gave different verdicts on {row['a']} and {row['b']}, item {row['item_id']}: remove one"
         )
-    grouped = found.groupby([*pair, "rater"], sort=False)["outcome"]
-    lowest, highest = grouped.min(), grouped.max()
-    return lowest.where(lowest == highest, 0.5).mask(lowest < 0).reset_index(), pair
+    grouped = found.groupby([*pair, "rater"], sort=False)
+    lowest, highest = grouped["outcome"].min(), grouped["outcome"].max()
+    outcome = lowest.where(lowest == highest, 0.5).mask(lowest < 0)
+    return outcome.reset_index().assign(turned=grouped["turned"].first().to_numpy()), pair
 
 
 def _votes(verdicts: "DataFrame", pair: list[str]) -> "DataFrame":

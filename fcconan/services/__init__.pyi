@@ -11,11 +11,6 @@ from .adjudication import (
     adjudicate as adjudicate,
     validate as validate,
 )
-from .agreement import (
-    AgreeOptions as AgreeOptions,
-    AgreeResult as AgreeResult,
-    agree as agree,
-)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
@@ -129,11 +124,6 @@ from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
-)
-from .rater_quality import (
-    RaterQualityOptions as RaterQualityOptions,
-    RaterQualityResult as RaterQualityResult,
-    check_raters as check_raters,
 )
 from .rater_training import (
     TrainRaterOptions as TrainRaterOptions,

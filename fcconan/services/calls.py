@@ -19,12 +19,12 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
     A single path is accepted for a parameter that takes several, and None for a progress callback.
 
     Examples:
-        >>> from fcconan.services.agreement import agree
+        >>> from fcconan.services.campaign_folders import campaign_status
         >>> try:
-        ...     checked(agree)([], {"resamples": 0})
+        ...     checked(campaign_status)("my-campaign", {"round": "main"})
         ... except InputError as error:
         ...     print(error)
-        agree: options is a dict, expected AgreeOptions: give AgreeOptions(resamples=0)
+        campaign_status: options is a dict, expected StatusOptions: give StatusOptions(round='main')
     """
     signature = inspect.signature(service)
     declared = {name: each.annotation for name, each in signature.parameters.items()}

@@ -11,11 +11,9 @@ from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.reassignment import reassign
 from fcconan.annotation.assignment.validators import plan_validation, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.quality import disputed_units, rater_summaries, reliability_data
 from fcconan.annotation.simulation import sample_truth, simulate_answers
 from fcconan.annotation.tools import exchange
 from fcconan.annotation.validation import validation_summary
-from fcconan.annotation.votes import current_votes
 from fcconan.data.files import read_rows
 from tests.annotation.answered import labelled
 
@@ -28,9 +26,6 @@ STEPS: dict[str, Callable[[Campaign], Any]] = {
     "adjudicate": lambda it: adjudicate(it, rounds=everything(it)),
     "plan": lambda it: plan_validation(it, twice=1.0),
     "summary": lambda it: validation_summary(it, resamples=0),
-    "raters": lambda it: rater_summaries(it, everything(it)),
-    "rated": lambda it: reliability_data(it, current_votes(it, everything(it))),
-    "disputed": lambda it: disputed_units(it, current_votes(it, everything(it))),
     "reassign": lambda it: reassign(it, "main", relieve=True),
     "export": lambda it: exchange.export(it, "csv"),
     "simulate": lambda it: simulate_answers(it, "main", sample_truth(it), seed=0),

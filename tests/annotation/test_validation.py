@@ -325,7 +325,7 @@ def test_states(tmp_path: Path) -> None:
         {"rater": one, "agreed": 2, "disagreed": 1, "skipped": 2, "missing": 2, "outdated": 1},
         {"rater": two, "agreed": 1, "disagreed": 1, "skipped": 0, "missing": 2, "outdated": 0},
     ]
-    raw, kappa, alpha = (row for row in result["agreement"] if row["level"] == "overall")
+    raw, kappa, alpha = (row for row in result["agreement"] if row["a"] is None)
     # Two units with two answers: agree and agree, agree and disagree.
     assert (raw["value"], raw["n"], kappa["value"]) == (0.5, 2, 0.0)
     assert alpha["value"] == 0.0  # 1 - (4 - 1) * 2 / (2 * 1 * 3): two coincidences seen, six of twelve expected

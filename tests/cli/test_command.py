@@ -68,7 +68,7 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         service=f"{__name__}.grow",
         example="fcconan grow a.csv --people ombrey",
         show=_show,
-        page="agreement_page",
+        page="correlation_page",
         detailed=True,
         protected=True,
         resumes=lambda path, options: path.read_text(encoding="utf-8") == "half-grown",

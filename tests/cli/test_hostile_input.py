@@ -37,7 +37,6 @@ def _refused(run_cli: RunCli, command: str) -> str:
 WRITING = (
     "list --json {}",
     "build demo --out out --json {}",
-    "agree ratings.csv --resamples 0 --json {}",
     "judge rate replies.csv --task cseval --model replay:recorded.csv --out {}",
     "judge rate replies.csv --task cseval --model replay:recorded.csv --out o.csv --json {}",
     "metrics replies.csv --metric rouge-l --out {}",
@@ -99,7 +98,7 @@ def test_yaml_that_is_none(run_cli: RunCli, text: str | None, said: str) -> None
     assert _refused(run_cli, command) == said
 
 
-@pytest.mark.parametrize("command", ["metrics rows.parquet --out o.csv", "agree rows.parquet --resamples 0"])
+@pytest.mark.parametrize("command", ["metrics rows.parquet --out o.csv"])
 def test_a_date_after_the_last_year_is_refused(run_cli: RunCli, command: str) -> None:
     late = pa.array([2**61], pa.timestamp("us"))
     pq.write_table(pa.table({"hate_speech": ["h"], "text": ["t"], "system": ["a"], "value": late}), "rows.parquet")
@@ -145,5 +144,5 @@ def test_a_closed_standard_output_is_no_error() -> None:
 
 
 def test_a_complaint_never_goes_to_standard_output() -> None:
-    done = _shell("{} agree none.csv 2>&-")
+    done = _shell("{} judge audit --ratings none.csv 2>&-")
     assert (done.returncode, done.stdout) == (2, "")

@@ -79,9 +79,8 @@ def _module() -> str:
 
 CASES = {
     "a system in a table": lambda: ("metrics", _rating(HOSTILE), "--metric", "length-words", "--out", "out.csv"),
-    "a rater in a table": lambda: ("agree", _ratings(HOSTILE), "--resamples", 0),
-    "a column": lambda: ("agree", _write("odd.csv", (HOSTILE, "text"), ("1", "2"))),
-    "a file": lambda: ("agree", f"none{HOSTILE}.csv"),
+    "a column": lambda: ("judge", "audit", "--ratings", _write("odd.csv", (HOSTILE, "text"), ("1", "2"))),
+    "a file": lambda: ("judge", "audit", "--ratings", f"none{HOSTILE}.csv"),
     "a value in a column": lambda: (
         "agree",
         _write("odd.csv", ("reply_id", "rater", "aspect", "value"), ("r", "a", "b", HOSTILE)),

@@ -27,10 +27,8 @@ NEEDED: dict[str, list[object]] = {
     "bench": ["data"],
     "generate": ["data", "--model", "m", "--out", "out"],
     "finetune": ["data", "--base-model", "m", "--out", "out"],
-    "agree": ["ratings"],
     "annotate new": ["out", "--task", "t"],
     "annotate assign": ["c"],
-    "annotate agree": ["c"],
     "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
     "annotate simulate": ["c", "--out", "out"],
@@ -73,7 +71,7 @@ def test_a_seed_that_can_be_used_is_accepted(run_cli: RunCli, command: str, seed
 
 
 def test_the_largest_seed_can_be_used(run_cli: RunCli) -> None:
-    assert "--seed" not in _refused(run_cli, "agree", "data", "--seed", LARGEST_SEED)
+    assert "--seed" not in _refused(run_cli, "bench", "data", "--seed", LARGEST_SEED)
 
 
 ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
@@ -92,7 +90,6 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
             (f"{command} --resamples {10**30}", "'--resamples'")
             for command in (
                 "bench d",
-                "agree r",
                 "judge audit --ratings r",
             )
         ),

@@ -56,9 +56,9 @@ def _replies(number: Number) -> Rows:
 
 
 VERBS = {
-    "agree": (_ratings, ("--rater", "0", "--rater", "2")),
-    "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1")),
-    "agree votes": (_votes, ("--rater", "0", "--rater", "1")),
+    "agree": (_ratings, ("--rater", "0", "--rater", "2", "--force")),
+    "agree comparisons": (_comparisons, ("--rater", "0", "--rater", "1", "--force")),
+    "agree votes": (_votes, ("--rater", "0", "--rater", "1", "--force")),
     "metrics": (
         _replies,
         ("--out", "scores.csv", "--metric", "length-words", "--metric", "repetition-rate", "--force"),

@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.files import detect_kind
 from fcconan.data.tables import Table, open_table
 from fcconan.errors import InputError
 
@@ -149,7 +148,6 @@ def test_columns_are_renamed(foreign: Path) -> None:
     table = open_table("votes", [foreign], rename={"rater": "who", "label": "said"})
     assert list(table) == [{"pair_id": "p1", "who": "anna", "said": "appropriate", **VOTES[0]}]
     assert table.population.endswith("+(label=said,rater=who)")
-    assert detect_kind([foreign], rename={"label": "said"}) == "votes"
 
 
 def test_all_missing_columns_are_named_at_once(foreign: Path) -> None:

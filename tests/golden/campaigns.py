@@ -16,6 +16,7 @@ from tests.golden.values import EXACT, REPLACED, Row
 from tests.golden.workplace import Workplace
 
 Sheet = list[dict[str, Any]]
+TABLES = ("agreement", "pairs")
 TIERS = ("diamond", "gold", "silver", "bronze")
 COMPARED = ("pair_id", "label", "valid", "n_votes", "agreement", "tier")
 LEAVING = ("posterior", "improbable", "needless", "own_raters", "other_votes", "waiting", "not_assigned")
@@ -160,9 +161,14 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
             yield Row(f"column {name}", {"round": "main"}, digest(row[name] for row in sheet), "A11")
     yield from _label_studio(one)
     yield from counted(one("status")["units"], "A02", "units ")
-    found = one("agree", "--resamples 1000")
-    yield from readers.agree(found, row="A16")
-    yield Row("disputed units", {}, len(found["units"]), "A16")
+    found = place.result("agree", one.name, "--resamples", "1000")["tables"]
+    named = {
+        name: [{**each, "aspect": each["aspect"] or "label"} for each in found[name]]
+        for name in found
+        if name in TABLES
+    }
+    yield from readers.agree({"tables": named}, row="A16")
+    yield Row("disputed units", {}, len(found["disputed"]), "A16")
     if task == "cseval":
         review = one("assign", "--round review --review main --max-distance 2")
         yield Row("answers to review", {}, sum(each["units"] for each in review["raters"]), "A09")
@@ -177,7 +183,8 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
         one.fill("validation", lambda row: {"agree_or_disagree": "agree" if _hashed(row) % 5 else "disagree"})
         checked = one("validate", "--resamples 1000")
         yield from counted({name: checked[name] for name in ("units", "labels")}, "A20", "validation ")
-        yield from readers.agree({"rows": checked["agreement"]}, row="A20")
+        agreed = [{**each, "aspect": "validation"} for each in checked["agreement"]]
+        yield from readers.agree({"tables": {"agreement": agreed, "pairs": []}}, row="A20")
     for rule in ("released", "strict", *place.words("@halves.yaml")) if pairs else (None,):
         for row in dataset(one.built(rule), "D11"):
             yield row._replace(keys={**row.keys, "rule": rule})

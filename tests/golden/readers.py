@@ -12,7 +12,6 @@ from tests.golden.workplace import Workplace
 
 Json = Any
 Reader = Callable[[Json, Workplace, Sequence[str]], Iterable[Row]]
-AGREEMENT = ("raw", "cohen", "cohen_linear", "cohen_quadratic", "krippendorff")  # Fleiss' kappa leaves
 ROUNDED = 1e-10  # the results of `bench` have 10 decimals
 # Rows of SCOPE.md of the values of systems.
 ROWS = {"chance": "R12", "popularity": "R05", "longest": "R05", "tfidf": "R26", "bm25": "R26", "sbert-minilm": "R28"}
@@ -158,9 +157,9 @@ def correlate(found: Json, *_: Any) -> Iterator[Row]:
 def agree(found: Json, *_: Any, row: str = "S12") -> Iterator[Row]:
     """Reads `agree` on all raters and on pairs."""
     table = [
-        {**each, "raters": each["raters"] if each["level"] == "pair" else None}
-        for each in found["rows"]
-        if each["coefficient"].startswith(AGREEMENT) and each["level"] in ("overall", "pair")
+        {"raters": "+".join(sorted([each["a"], each["b"]])) if each.get("a") else None, **each}
+        for name in ("agreement", "pairs")
+        for each in found["tables"][name]
     ]
     keys, columns = ("aspect", "coefficient", "raters"), ("value", "n", "n_items")
     yield from from_tables({"rows": table}, keys=keys, row=row, values=columns, rename={"value": "agreement"})

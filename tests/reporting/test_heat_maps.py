@@ -10,13 +10,13 @@ from fcconan.reporting.elements import asset
 from fcconan.reporting.heat_maps import (
     HeatCell,
     HeatMap,
-    agreement_maps,
     difference_map,
     ground,
     heat_maps,
 )
 from fcconan.reporting.page import render
 from fcconan.reporting.scores import agreement_page
+from fcconan.reporting.scores import correlation_page
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 
 EVIL_NAME = '"><img src=x onerror="window.evil = 4">'
@@ -83,34 +83,6 @@ def test_steps_are_equally_far_apart_and_ink_is_readable_on_each() -> None:
             ]
             mean = sum(apart) / len(apart)
             assert all(abs(each - mean) < 0.15 * mean for each in apart)  # 8 bits a channel are this coarse
-
-
-def _agreed(raters: list[str], value: float | None, coefficient: str = "cohen", level: str = "pair") -> Row:
-    counts = {"n": 8, "n_items": 8, "n_missing": 0, "low": None, "high": None}
-    why = None if value is not None else "no_variation"
-    return (
-        {"aspect": "tone", "coefficient": coefficient, "level": level, "raters": raters, "value": value}
-        | counts
-        | {"reason": why}
-    )
-
-
-def test_agreement_is_a_map_of_raters_by_raters() -> None:
-    rows = [
-        _agreed(["ann", "ben"], 0.5),
-        _agreed(["ann", "cleo"], None),
-        _agreed(["ann", "ben", "cleo"], 0.4, level="overall"),
-    ]
-    (found,) = agreement_maps([*rows, _agreed(["ben", "cleo"], -0.25)])
-    assert [(name, [cell.text for cell in cells]) for name, cells in found.rows] == [
-        ("ann", ["–", "0.50", "– no variation"]),
-        ("ben", ["0.50", "–", "-0.25"]),
-        ("cleo", ["– no variation", "-0.25", "–"]),
-    ]
-    page = agreement_page({"rows": rows, "notes": [], "signature": {"tone": "s|1"}})
-    assert 'class="heat-maps"' in render(page)
-    without = agreement_page({"rows": rows[:1], "notes": [], "signature": {"tone": "s|1"}})
-    assert 'class="heat-maps"' not in render(without)  # two raters are one figure
 
 
 def test_differences_have_both_signs_and_marks_after_correction() -> None:

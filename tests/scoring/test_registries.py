@@ -8,10 +8,10 @@ import pytest
 from fcconan.parsing.parsers import _VERDICTS
 from fcconan.parsing.results import Verdict
 from fcconan.scoring import REFERENCE_COMBINATIONS
-from fcconan.scoring.agreement import _COEFFICIENTS, AGREEMENT_COEFFICIENTS
 from fcconan.scoring.text.evaluation import _FAMILIES, REFERENCE_METRICS, TEXT_METRICS
 from fcconan.scoring.text.tokenizers import _TOKENISERS, Tokens
 from fcconan.services import AgreeOptions, MetricsOptions
+from fcconan.services import CorrelateOptions, MetricsOptions
 
 
 def words(kind: Any) -> set[str]:
@@ -26,7 +26,6 @@ def option(options: Any, name: str) -> set[str]:
 @pytest.mark.parametrize(
     ("listed", "registry"),
     [
-        (option(AgreeOptions, "coefficient"), AGREEMENT_COEFFICIENTS),
         (option(MetricsOptions, "multi_reference"), REFERENCE_COMBINATIONS),
         (words(Tokens), _TOKENISERS),
         (words(Verdict), _VERDICTS),
@@ -34,10 +33,6 @@ def option(options: Any, name: str) -> set[str]:
 )
 def test_a_literal_lists_its_registry(listed: set[str], registry: Collection[str]) -> None:
     assert listed == set(registry)
-
-
-def test_every_coefficient_of_agreement_has_its_terms_in_the_same_order() -> None:
-    assert tuple(_COEFFICIENTS) == AGREEMENT_COEFFICIENTS
 
 
 def test_every_text_metric_belongs_to_one_family() -> None:

@@ -13,32 +13,29 @@ import fcconan
 from fcconan import services
 from fcconan.errors import InputError
 
-VOTES = [{"pair_id": pair, "rater": rater, "label": "appropriate"} for pair in ("hs1:cn1", "hs1:cn2") for rater in "ab"]
+ROWS = [{"pair_id": pair, "rater": rater, "label": "appropriate"} for pair in ("hs1:cn1", "hs1:cn2") for rater in "ab"]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"resamples": 0}, "agree: options is a dict, expected AgreeOptions: give AgreeOptions(resamples=0)"),
-        (fcconan.MetricsOptions(), "agree: options is a MetricsOptions, expected AgreeOptions: give AgreeOptions(...)"),
-        (
-            fcconan.MetricsOptions,
-            "agree: options is the class MetricsOptions, expected AgreeOptions: give AgreeOptions(...)",
-        ),
-        (None, "agree: options is a NoneType, expected AgreeOptions: give AgreeOptions(...)"),
+        ({"round": "main"}, "a dict, expected StatusOptions: give StatusOptions(round='main')"),
+        (fcconan.TierOptions(), "a TierOptions, expected StatusOptions: give StatusOptions(...)"),
+        (fcconan.TierOptions, "the class TierOptions, expected StatusOptions: give StatusOptions(...)"),
+        (None, "a NoneType, expected StatusOptions: give StatusOptions(...)"),
     ],
 )
 def test_options_of_another_kind_are_refused(options: Any, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        fcconan.agree(VOTES, options)
-    assert str(refused.value) == message
+        fcconan.campaign_status("c", options)
+    assert str(refused.value) == f"campaign_status: options is {message}"
 
 
 def test_missing_and_unknown_arguments_are_named_with_the_function() -> None:
     with pytest.raises(TypeError, match=r"^rate: missing a required argument: 'options'$"):
-        fcconan.rate(VOTES)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^agree: got an unexpected keyword argument 'resamples'$"):
-        fcconan.agree(VOTES, resamples=0)  # type: ignore[call-arg]
+        fcconan.rate(ROWS)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^campaign_status: got an unexpected keyword argument 'round'$"):
+        fcconan.campaign_status("c", round="main")  # type: ignore[call-arg]
 
 
 def test_messages_name_options_as_python_does() -> None:
@@ -68,19 +65,20 @@ def test_objects_that_name_no_file_are_refused() -> None:
 
 
 def test_help_is_short() -> None:
-    assert str(inspect.signature(fcconan.agree)).endswith(") -> fcconan.services.agreement.AgreeResult")
-    assert repr(fcconan.AgreeOptions(resamples=0, seed=0)) == "AgreeOptions(resamples=0)"
+    shown = str(inspect.signature(fcconan.campaign_status))
+    assert shown.endswith(") -> fcconan.services.campaign_folders.StatusResult")
+    assert repr(fcconan.StatusOptions(round=())) == "StatusOptions()"
 
 
 def test_a_name_of_the_package_is_one_object() -> None:
-    assert fcconan.agree is fcconan.agree
-    assert inspect.unwrap(fcconan.agree) is services.agree
+    assert fcconan.rate is fcconan.rate
+    assert inspect.unwrap(fcconan.rate) is services.rate
     assert fcconan.list_datasets is services.list_datasets  # takes no options
 
 
 def test_calls_and_results_can_be_sent_to_other_processes() -> None:
-    assert pickle.loads(pickle.dumps(fcconan.agree)) is fcconan.agree
-    found = fcconan.agree(VOTES, fcconan.AgreeOptions(resamples=0))
+    assert pickle.loads(pickle.dumps(fcconan.rate)) is fcconan.rate
+    found = fcconan.list_datasets()
     assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
 
 

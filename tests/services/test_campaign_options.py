@@ -9,7 +9,6 @@ from fcconan.services import Configuration, ConfigurationError
 from fcconan.services.active_learning import QueueOptions
 from fcconan.services.adjudication import ValidateOptions
 from fcconan.services.assignment import AssignOptions
-from fcconan.services.rater_quality import RaterQualityOptions
 from fcconan.services.simulation import SimulateOptions
 
 REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
@@ -19,7 +18,6 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (AssignOptions, "overlap", ({2: 1.5}, {2: math.nan}, {4: 0.1})),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
     (AssignOptions, "tolerance", (-1.0, math.inf)),
-    (RaterQualityOptions, "tolerance", (math.nan, math.inf, -1.0)),
     (SimulateOptions, "accuracy", (-0.1, 1.1, math.nan)),
 ]
 

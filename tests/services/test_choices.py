@@ -32,7 +32,6 @@ def _names(place: str) -> set[str]:
     [
         (fcconan.RateOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
         (fcconan.GenerateOptions, "selection", "fcconan.generation.decoding.Selection"),
-        (fcconan.AgreeOptions, "coefficient", "fcconan.scoring.agreement.AGREEMENT_COEFFICIENTS"),
         (fcconan.MetricsOptions, "multi_reference", "fcconan.scoring.text.scores.REFERENCE_COMBINATIONS"),
     ],
 )

@@ -9,17 +9,15 @@ import pytest
 
 import fcconan
 from fcconan import (
-    AgreeOptions,
     InputError,
     MetricsOptions,
 )
 from fcconan.data import open_table
 from tests.cli.judging import fcconan as run
-from tests.cli.scored import ratings, verdicts, write_rows
+from tests.cli.scored import ratings, write_rows
 
 PEOPLE = [*ratings("anna", [1, 2, 3, 4, 5, 1]), *ratings("ben", [3, 2, 3, 4, 4, 2])]
 RATED = [*PEOPLE, *ratings("judge", [2, 1, 3, 5, 4, 1], "model")]
-COMPARED = verdicts("anna", [("i1", "A", "B", "a"), ("i2", "B", "A", "b"), ("i1", "A", "C", "a")])
 FEW = {"resamples": 20}
 
 
@@ -43,8 +41,6 @@ def _without_data(result: Any) -> Any:
 @pytest.mark.parametrize(
     ("service", "kind", "rows", "options"),
     [
-        (fcconan.agree, "ratings", RATED, AgreeOptions(**FEW)),
-        (fcconan.agree, "comparisons", COMPARED + verdicts("ben", [("i1", "A", "B", "a")]), AgreeOptions(**FEW)),
     ],
 )
 def test_all_kinds_of_sources_give_one_result(
@@ -56,6 +52,7 @@ def test_all_kinds_of_sources_give_one_result(
     for source in _sources(kind, rows):
         assert _without_data(service(source, options)) == _without_data(written)
     done = run("agree", file, "--resamples", 20, "--json", "result.json")
+    done = run("correlate", file, "--resamples", 20, "--json", "result.json")
     assert (done.status, done.stderr) == (0, "")
     assert json.loads(Path("result.json").read_text(encoding="utf-8")) == json.loads(written.to_json())
     assert done.stdout.rstrip().split("\n")[-len(written.signature_lines()) :] == written.signature_lines()
@@ -65,20 +62,23 @@ def test_all_kinds_of_sources_give_one_result(
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"rename": {"grade": "x"}}, "AgreeOptions: rename: rows have no column 'grade': "),
-        ({"wide_column": {":tone": "x"}}, "AgreeOptions: wide_column: name a rater for each column, and"),
-        ({"wide_column": {"a": "x", "a:score": "y"}}, "AgreeOptions: wide_column: name a rater for each column, and"),
+        ({"rename": {"grade": "x"}}, "CorrelateOptions: rename: rows have no column 'grade': "),
+        ({"wide_column": {":tone": "x"}}, "CorrelateOptions: wide_column: name a rater for each column, and"),
+        (
+            {"wide_column": {"a": "x", "a:score": "y"}},
+            "CorrelateOptions: wide_column: name a rater for each column, and",
+        ),
     ],
 )
 def test_selections_of_rows_are_checked(values: Any, message: str) -> None:
     with pytest.raises(InputError) as refused:
-        AgreeOptions(**values)
+        CorrelateOptions(**values)
     assert str(refused.value).startswith(message)
 
 
 def test_a_list_without_sources_is_refused() -> None:
     with pytest.raises(InputError, match="found no source of rows"):
-        fcconan.agree([])
+        fcconan.correlate([])
 
 
 def test_metrics_of_rows_in_memory_are_ratings() -> None:

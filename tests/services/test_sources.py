@@ -8,7 +8,6 @@ import pytest
 
 import fcconan
 from fcconan import (
-    AgreeOptions,
     CompareOptions,
     RateOptions,
 )
@@ -62,14 +61,7 @@ def test_results_are_sources(out: str | None, tmp_path: Path) -> None:
     file = None if out is None else tmp_path / "compared.csv"
     compared = fcconan.compare(REPLIES, CompareOptions(model="first", orders="ab"), client=First(), out=file)
     other = [{**row, "rater": "other"} for row in compared.comparisons()]
-    assert fcconan.agree([compared, other], AgreeOptions(resamples=0)).to_dict()["rows"][0]["value"] == 1.0
-
-
-def test_rows_of_an_iterator_are_all_read() -> None:
-    options = AgreeOptions(resamples=0, coefficient=("raw",))
-    assert fcconan.agree(iter(VOTES), options).to_dict()["rows"][0]["n"] == 2
-    with pytest.raises(InputError, match=r"^int is not a source of rows: "):
-        fcconan.agree(5, options)  # type: ignore[arg-type]
+    assert fcconan.agree(compared.comparisons(), other).to_frame()["value"][0] == 1.0
 
 
 def test_one_source_is_opened_without_a_list(tmp_path: Path) -> None:

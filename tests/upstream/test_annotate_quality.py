@@ -5,13 +5,11 @@ from itertools import combinations_with_replacement
 from pathlib import Path
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 
+from fcconan import Bootstrap, agree
 from fcconan.annotation.adjudication import adjudicate, count_outcomes
 from fcconan.annotation.assignment.validators import plan_validation
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.annotation.quality import agreement_rows
-from fcconan.annotation.votes import current_votes
 from fcconan.data.files import read_rows
 from fcconan.judging.tasks import load_task
 from tests.upstream.conftest import Release
@@ -75,19 +73,6 @@ def test_the_rule_gives_every_label_of_fc_conan(fc_conan: tuple[Campaign, dict[s
         assert max(sure, key=lambda label: sure[label]) == labels[unit]
 
 
-def test_agreement_of_fc_conan_by_subset(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
-    campaign, _ = fc_conan
-    votes = current_votes(campaign)
-    rows = [row for row in agreement_rows(campaign, votes, resamples=0) if row["level"] == "subset"]
-    kappa = {len(row["raters"]): row for row in rows if row["coefficient"] == "cohen"}
-    assert {raters: row["n"] for raters, row in kappa.items()} == {2: 502, 3: 199}
-    two = [given for given in votes[LABEL].values() if len(given) == 2]
-    assert kappa[2]["value"] == pytest.approx(
-        cohen_kappa_score([each["annotator-1"] for each in two], [each["annotator-2"] for each in two])
-    )
-    assert [round(kappa[raters]["value"], 3) for raters in (2, 3)] == [0.339, 0.514]
-
-
 def test_four_validators_share_four_thousand_pairs_of_fc_conan(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
     campaign, labels = fc_conan
     campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
@@ -111,10 +96,6 @@ def test_agreement_of_cseval_is_the_published_one(release: Release, tmp_path: Pa
     campaign.write(
         "answers.jsonl", (Answer(MAIN, row["rater"], row["reply_id"], row["aspect"], row["value"]) for row in rows)
     )
-    found = agreement_rows(campaign, current_votes(campaign), resamples=0)
-    alpha = {
-        row["aspect"]: round(row["value"], 3)
-        for row in found
-        if (row["level"], row["coefficient"]) == ("overall", "krippendorff_ordinal")
-    }
+    found = agree(str(tmp_path / "c"), coefficient=("krippendorff_ordinal",), bootstrap=Bootstrap(resamples=0))
+    alpha = found.to_frame().set_index("aspect")["value"].round(3).to_dict()
     assert alpha == {"relevance": 0.760, "aggressiveness": 0.534, "coherence": 0.755, "suitableness": 0.697}

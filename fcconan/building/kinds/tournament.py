@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from itertools import combinations, permutations
+from itertools import permutations
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
@@ -21,8 +21,9 @@ from fcconan.data import (
     read_rows,
 )
 from fcconan.errors import InputError
+from fcconan.groups import Bootstrap
 from fcconan.parsing import parse_comparison
-from fcconan.scoring import cohen_kappa
+from fcconan.scoring import measure_agreement
 
 JUDGES = ("7b", "13b", "33b")
 HUMANS = ("1", "2", "3")
@@ -238,9 +239,9 @@ def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     """Returns a line about the agreement of the annotators on the comparisons that all of them judged, for the card."""
     by_comparison = group_values(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
     common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
-    kappas = [cohen_kappa(a, b) for a, b in combinations([[given[at] for given in common] for at in range(3)], 2)]
-    known = [kappa for kappa in kappas if kappa is not None]
-    shown = f"{sum(known) / len(known):.3f}" if len(known) == len(kappas) else "undefined"
+    values = [[[*VERDICT.values()].index(given[at]) for given in common] for at in range(len(HUMANS))]
+    kappa = measure_agreement(values, coefficients=["cohen"], bootstrap=Bootstrap(resamples=0))["value"][0]
+    shown = f"{kappa:.3f}".replace("nan", "undefined")
     return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
 
 

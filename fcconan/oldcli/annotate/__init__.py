@@ -2,7 +2,6 @@
 
 from fcconan.oldcli.annotate import (
     adjudicate,
-    agree,
     assign,
     export,
     import_,
@@ -21,5 +20,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, agree, adjudicate, validate, tier, status, queue, simulate),
+    (new, raters, assign, export, import_, adjudicate, validate, tier, status, queue, simulate),
 )

@@ -4,12 +4,13 @@ from fcconan import services
 from fcconan.oldcli.annotate.next_step import next_of
 from fcconan.oldcli.command import Command
 
+_AGREEMENT = ("a", "b", "coefficient", "value", "low", "high", "n", "n_items")
 _VALIDATORS = ("rater", "agreed", "disagreed", "skipped", "missing", "outdated")
 
 
 def _show(result: "services.ValidateResult", verbose: bool) -> None:
     from fcconan.oldcli.output import print_tables
-    from fcconan.reporting import agreement_tables, make_table
+    from fcconan.reporting import make_table
 
     validators = result.data["validators"]
     tables = [
@@ -17,7 +18,7 @@ def _show(result: "services.ValidateResult", verbose: bool) -> None:
         make_table("Validators", validators, _VALIDATORS),
     ]
     if verbose:
-        tables += agreement_tables(result.data["agreement"], pairs=len(validators) > 2)
+        tables.append(make_table("Agreement of validators", result.data["agreement"], _AGREEMENT))
     print_tables(tables, [*result.meanings, *result.data["notes"]])
 
 
