@@ -24,7 +24,6 @@ from fcconan.oldcli import (
     hydrate,
     judge,
     list_datasets,
-    metrics,
     publish,
     reproduce,
 )
@@ -49,7 +48,7 @@ COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
-    "Scores": (metrics, correlate, agree),
+    "Scores": (correlate, agree),
     "Results": (reproduce, publish),
 }
 for panel, verbs in COMMANDS.items():

@@ -47,6 +47,3 @@ from .tables import (
     make_table as make_table,
     number_columns as number_columns,
 )
-from .text_metrics import (
-    metrics_tables as metrics_tables,
-)
