@@ -135,17 +135,16 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction.values import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
+    from fcconan import scoring
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation import coefficients, levels
     from fcconan.scoring.retrieval import metrics
-    from fcconan.scoring.text import evaluation as text
-    from fcconan.scoring.text.evaluation import FIELDS
     from fcconan.scoring.verdicts import COEFFICIENTS
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
-    found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
+    found |= {*scoring.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
     found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
-    found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
+    found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in scoring.FIELDS}
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
     checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
     assert {"spread", "self_preference_grades"} <= checks
@@ -227,19 +226,17 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
+    from fcconan import scoring
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation.coefficients import accuracy_by_chance, group_coefficients
     from fcconan.scoring.correlation.ndcg import ndcg_by_chance
-    from fcconan.scoring.text.corpus import RepetitionRate
 
     run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
     names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")
     found = fcconan.evaluate_run(run, {"q": {"c1": 1, "c4": 1, "c2": 0}}, metrics=names, k=3, n_corpus=5)
     expected = [1, 1 / 2, 1 / 3, 1 / 2, 0.4, 0.25, 0.3869, 0.4]
     assert [found[f"{name}@3"] for name in names] == pytest.approx(expected, abs=5e-5)
-    rate = RepetitionRate(window=1000).corpus(None, ["a b a b a b c d"], [])  # type: ignore[arg-type]
-    assert rate is not None
-    assert rate.value == pytest.approx(42.04, abs=5e-3)
+    assert scoring.repetition_rate(["a b a b a b c d"]) == pytest.approx(42.04, abs=5e-3)
     x, y = np.array([[1.0, 2, 2, 4]]), np.array([[1.0, 1, 2, 3]])
     values = group_coefficients(x, y, ("kendall_b", "kendall_c", "pairwise_accuracy"))
     assert [float(value[0]) for value in values.values()] == pytest.approx([4 / 5, 0.75, 4 / 6])

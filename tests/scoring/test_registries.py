@@ -7,14 +7,11 @@ import pytest
 
 from fcconan.parsing.parsers import _VERDICTS
 from fcconan.parsing.results import Verdict
-from fcconan.scoring import REFERENCE_COMBINATIONS
 from fcconan.scoring.agreement import _COEFFICIENTS, AGREEMENT_COEFFICIENTS
 from fcconan.scoring.correlation.coefficients import COEFFICIENTS
 from fcconan.scoring.correlation.levels import LEVELS
 from fcconan.scoring.correlation.metric_tests import UNITS
-from fcconan.scoring.text.evaluation import _FAMILIES, REFERENCE_METRICS, TEXT_METRICS
-from fcconan.scoring.text.tokenizers import _TOKENISERS, Tokens
-from fcconan.services import AgreeOptions, CorrelateOptions, MetricsOptions
+from fcconan.services import AgreeOptions, CorrelateOptions
 
 
 def words(kind: Any) -> set[str]:
@@ -33,8 +30,6 @@ def option(options: Any, name: str) -> set[str]:
         (option(CorrelateOptions, "coefficient"), COEFFICIENTS),
         (option(CorrelateOptions, "level"), LEVELS),
         (option(CorrelateOptions, "tests"), UNITS),
-        (option(MetricsOptions, "multi_reference"), REFERENCE_COMBINATIONS),
-        (words(Tokens), _TOKENISERS),
         (words(Verdict), _VERDICTS),
     ],
 )
@@ -44,9 +39,3 @@ def test_a_literal_lists_its_registry(listed: set[str], registry: Collection[str
 
 def test_every_coefficient_of_agreement_has_its_terms_in_the_same_order() -> None:
     assert tuple(_COEFFICIENTS) == AGREEMENT_COEFFICIENTS
-
-
-def test_every_text_metric_belongs_to_one_family() -> None:
-    assert set(REFERENCE_METRICS) <= set(TEXT_METRICS)
-    for name in TEXT_METRICS:
-        assert len([family for family in _FAMILIES if name == family or name.startswith(f"{family}-")]) == 1, name

@@ -5,8 +5,6 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import pytest
 
 import fcconan
@@ -20,10 +18,13 @@ VOTES = [{"pair_id": pair, "rater": rater, "label": "appropriate"} for pair in (
     ("options", "message"),
     [
         ({"resamples": 0}, "agree: options is a dict, expected AgreeOptions: give AgreeOptions(resamples=0)"),
-        (fcconan.MetricsOptions(), "agree: options is a MetricsOptions, expected AgreeOptions: give AgreeOptions(...)"),
         (
-            fcconan.MetricsOptions,
-            "agree: options is the class MetricsOptions, expected AgreeOptions: give AgreeOptions(...)",
+            fcconan.CorrelateOptions(),
+            "agree: options is a CorrelateOptions, expected AgreeOptions: give AgreeOptions(...)",
+        ),
+        (
+            fcconan.CorrelateOptions,
+            "agree: options is the class CorrelateOptions, expected AgreeOptions: give AgreeOptions(...)",
         ),
         (None, "agree: options is a NoneType, expected AgreeOptions: give AgreeOptions(...)"),
     ],
@@ -89,12 +90,3 @@ def test_calls_and_results_can_be_sent_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(fcconan.agree)) is fcconan.agree
     found = fcconan.agree(VOTES, fcconan.AgreeOptions(resamples=0))
     assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
-
-
-def test_lists_of_a_data_frame_are_lists() -> None:
-    references = np.array(["They do pay."], dtype=object)  # as `read_parquet` and `to_pandas` give them
-    replies = pd.DataFrame(
-        [{"hate_speech": "They never pay.", "text": "They do pay.", "system": "A", "references": references}]
-    )
-    found = fcconan.metrics(replies, fcconan.MetricsOptions(metric=("rouge-l",)))
-    assert found.to_frame()["value"].tolist() == [1.0]

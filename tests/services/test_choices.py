@@ -35,7 +35,6 @@ def _names(place: str) -> set[str]:
         (fcconan.AgreeOptions, "coefficient", "fcconan.scoring.agreement.AGREEMENT_COEFFICIENTS"),
         (fcconan.CorrelateOptions, "coefficient", "fcconan.scoring.correlation.coefficients.COEFFICIENTS"),
         (fcconan.CorrelateOptions, "level", "fcconan.scoring.correlation.levels.LEVELS"),
-        (fcconan.MetricsOptions, "multi_reference", "fcconan.scoring.text.scores.REFERENCE_COMBINATIONS"),
     ],
 )
 def test_choices_are_those_of_the_package(model: type[Configuration], name: str, place: str) -> None:

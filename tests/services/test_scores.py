@@ -13,7 +13,6 @@ from fcconan import (
     AgreeOptions,
     CorrelateOptions,
     InputError,
-    MetricsOptions,
     ScoreTable,
 )
 from fcconan.data import open_table
@@ -108,26 +107,3 @@ def test_selections_of_rows_are_checked(values: Any, message: str) -> None:
 def test_a_list_without_sources_is_refused() -> None:
     with pytest.raises(InputError, match="found no source of rows"):
         fcconan.agree([])
-
-
-def test_metrics_of_rows_in_memory_are_ratings() -> None:
-    texts = {"A": "The library says they return books.", "B": "No."}
-    rows = [
-        {"reply_id": f"r{item}{name}", "item_id": f"i{item}", "system": name, "hate_speech": "They do.", "text": text}
-        for item in (1, 2, 3)
-        for name, text in texts.items()
-    ]
-    result = fcconan.metrics(pd.DataFrame(rows), MetricsOptions(metric=("length-words",)))
-    assert [(row["system"], row["value"], row["n"]) for row in result.rows()] == [("A", 6.0, 3), ("B", 1.0, 3)]
-    assert result.to_dict()["out"] is None
-    fcconan.metrics(rows, MetricsOptions(metric=("length-words",)), out="scores.parquet")
-    written = [{name: row[name] for name in result.ratings[0]} for row in open_table("ratings", ["scores.parquet"])]
-    assert written == result.ratings
-    options = CorrelateOptions(level=("pooled",), coefficient=("pearson",), resamples=0)
-    (found,) = fcconan.correlate([PEOPLE, result.ratings], options).rows()
-    # People's means are 2, 2, 3, 4, 4.5 and 1.5; replies have six words and one in turn.
-    expected = np.corrcoef([2, 2, 3, 4, 4.5, 1.5], [6, 1] * 3)[0, 1]
-    assert (found["metric"], found["value"]) == ("length-words", pytest.approx(expected, abs=1e-12))
-    novel = fcconan.metrics(rows, MetricsOptions(metric=("novelty",)), novelty_against=[{"text": "Not the library."}])
-    # "the" and "library" are two of six words here and of three there: 1 - 2/7.
-    assert novel.rows()[0]["value"] == pytest.approx(1 - 2 / 7)

@@ -159,6 +159,12 @@ def bertscore(model: ScoringModel, size: int, names: Sequence[str], units: "Data
     Every token is matched with the most similar token of the other text. Precision is the mean cosine over the tokens
     of the text, recall that over the tokens of the reference. Tokens that the tokenizer adds may be matched, but do not
     count in the means.
+
+    Args:
+        model: The model.
+        size: Number of rows that it reads together.
+        names: Names of the metrics.
+        units: Rows with `text` and `references`, one each.
     """
     import torch
 
@@ -197,6 +203,12 @@ def bartscore(model: ScoringModel, size: int, names: Sequence[str], units: "Data
 
     Precision is the value of the text given the reference, recall that of the reference given the text, and F their
     mean, as in the multi-aspect paper. All tokens of the target count, including those that the tokenizer adds.
+
+    Args:
+        model: The model.
+        size: Number of rows that it reads together.
+        names: Names of the metrics.
+        units: Rows with `text` and `references`, one each.
     """
     import torch
 
@@ -219,6 +231,16 @@ def unieval(model: ScoringModel, size: int, question: str, names: Sequence[str],
     """P(Yes) / (P(Yes) + P(No)) for the first different token of the answers to a question (Zhong et al., 2022).
 
     The fields of the question are `{text}`, `{reference}` and `{message}`. Inputs are cut at the end.
+
+    Args:
+        model: The model.
+        size: Number of rows that it reads together.
+        question: The question.
+        names: Names of the metrics.
+        units: Rows with `text`, `references`, one each, and `hate_speech`.
+
+    Raises:
+        InputError: Both answers have the same tokens.
     """
     import torch
 
@@ -237,7 +259,15 @@ def unieval(model: ScoringModel, size: int, question: str, names: Sequence[str],
 
 
 def toxicity(model: ScoringModel, size: int, labels: Sequence[str], names: Sequence[str], units: "DataFrame") -> Scores:
-    """Probability of labels of a classifier: their sum if labels exclude each other, else the largest."""
+    """Probability of labels of a classifier: their sum if labels exclude each other, else the largest.
+
+    Args:
+        model: The model.
+        size: Number of rows that it reads together.
+        labels: The labels.
+        names: Names of the metrics.
+        units: Rows with `text`.
+    """
     from transformers import pipeline
 
     how: dict[str, Any] = {"model": model.model, "tokenizer": model.tokenizer, "device": model.device}
@@ -245,5 +275,4 @@ def toxicity(model: ScoringModel, size: int, labels: Sequence[str], names: Seque
     several = model.config.problem_type == "multi_label_classification" or len(model.config.id2label) == 1
     classify = pipeline("text-classification", top_k=None, batch_size=size, **how)
     chances = [[each["score"] for each in own if each["label"] in labels] for own in classify([*units["text"]], **cut)]
-    found = [float(max(own) if several else sum(own)) for own in chances]
-    return dict.fromkeys(names, found)
+    return {name: [float(max(own) if several else sum(own)) for own in chances] for name in names}

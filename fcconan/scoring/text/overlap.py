@@ -1,10 +1,12 @@
 """BLEU, ROUGE and METEOR, computed by nltk, sacrebleu and rouge-score."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache, partial
 from itertools import zip_longest
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from fcconan.scoring.text.corpus import Scores
 
@@ -24,7 +26,8 @@ def bleu(names: Sequence[str], units: "DataFrame") -> Scores:
     how: dict[str, Any] = {"weights": weights, "smoothing_function": SmoothingFunction().method1}
     pairs = zip(units["text"], units["references"], strict=True)
     found = [sentence_bleu([reference.split()], text.split(), **how) for text, reference in pairs]
-    return {name: [row[place] for row in found] for place, name in enumerate(names)}
+    columns = np.reshape(found, (-1, len(names))).T.tolist()  # of one order, nltk gives a number and no list
+    return dict(zip(names, columns, strict=True))
 
 
 def corpus_bleu(names: Sequence[str], rows: "DataFrame", *, smoothing: str = "exp") -> dict[str, float | str]:
@@ -52,9 +55,9 @@ def rouge(names: Sequence[str], units: "DataFrame") -> Scores:
     texts in other alphabets have no value. ROUGE-L is that of the whole text, which is not split into sentences.
     """
     from rouge_score.rouge_scorer import RougeScorer
-    from rouge_score.tokenizers import DefaultTokenizer
+    from rouge_score.tokenize import tokenize
 
-    cut = cache(DefaultTokenizer(use_stemmer=True).tokenize)  # replies may share a reference
+    cut = cache(partial(tokenize, stemmer=_stemmer()))  # replies may share a reference
     keys = {name: f"rouge{name[-1].upper()}" for name in names}
     scorer = RougeScorer([*keys.values()], tokenizer=SimpleNamespace(tokenize=cut))
     found: Scores = {name: [] for name in names}
@@ -73,16 +76,22 @@ def meteor(names: Sequence[str], units: "DataFrame") -> Scores:
     Synonyms are matched after equal words and equal stems if nltk finds WordNet on this machine. nltk looks up stems
     instead of words in WordNet, so it misses many synonyms.
     """
-    from nltk.stem.porter import PorterStemmer
     from nltk.tokenize import NLTKWordTokenizer
     from nltk.translate.meteor_score import single_meteor_score
 
     cut = cache(NLTKWordTokenizer().tokenize)  # replies may share a reference
-    # Stemming takes most of the time.
-    how: dict[str, Any] = {"wordnet": _wordnet(), "stemmer": SimpleNamespace(stem=cache(PorterStemmer().stem))}
+    how: dict[str, Any] = {"wordnet": _wordnet(), "stemmer": _stemmer()}
     pairs = [(cut(reference), cut(text)) for text, reference in zip(units["text"], units["references"], strict=True)]
     found = [single_meteor_score(*pair, **how) if all(pair) else "no_words" for pair in pairs]
     return dict.fromkeys(names, found)
+
+
+@cache
+def _stemmer() -> Any:
+    """Returns the Porter stemmer of nltk with a store, as stemming takes most of the time of ROUGE and METEOR."""
+    from nltk.stem.porter import PorterStemmer
+
+    return SimpleNamespace(stem=lru_cache(100_000)(PorterStemmer().stem))
 
 
 def meteor_settings() -> str:
