@@ -37,7 +37,7 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None) -> Iterator[Cal
         yield map
     else:
         # Spawned: libraries run threads in this process, and a fork would copy their locks, some of them locked.
-        how: dict[str, Any] = {"mp_context": multiprocessing.get_context("spawn"), "initializer": _begin}
+        how: dict[str, Any] = {"mp_context": multiprocessing.get_context("spawn"), "initializer": prepare_worker}
         pool = ProcessPoolExecutor(jobs, initargs=(max(1, (os.cpu_count() or 1) // jobs),), **how)
         try:
             yield pool.map
@@ -50,8 +50,12 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None) -> Iterator[Cal
             pool.shutdown(cancel_futures=True)
 
 
-def _begin(threads: int) -> None:
-    """Prepares a worker process, which ends with its parent process, also if that is killed."""
+def prepare_worker(threads: int) -> None:
+    """Prepares a worker process, which ends with its parent process, also if that is killed.
+
+    Args:
+        threads: Number of threads of numerical libraries in the process.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the parent handles it
     os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # for libraries that are imported later, such as torch
     parent: Any = multiprocessing.parent_process()

@@ -145,7 +145,7 @@ class Result:
         """Writes the rows that other commands read to a file in .csv, .tsv, .jsonl or .parquet.
 
         Raises:
-            InputError: The command makes no such rows, or the ending is another one.
+            InputError: The command has no rows to write, or the ending is another one.
         """
         suffix = Path(path).suffix
         if self.out is None or suffix not in ROW_FILES:

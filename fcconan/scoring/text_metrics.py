@@ -43,8 +43,8 @@ class Metric(NamedTuple):
 
     Attributes:
         names: Their names.
-        score: Function of names and rows with one reference each, which returns a value of each row for each name; in
-            the place of a missing value, its reason. Functions of a module can be sent to workers.
+        score: Function of names and rows with one reference each, which returns for each name the value of each row, or
+            the reason why there is none. It is a function of a module, so that workers can receive it.
         settings: Tokenisers and other settings, for the identity of a result; of METEOR a function.
         libraries: Packages whose version is part of the identity.
         needs: Columns that must not be empty; with `references`, the value of a reply is its best one.
@@ -153,21 +153,22 @@ def metrics(
     elif NOVELTY in wanted:
         raise InputError("novelty needs the CNs that were trained on: give them with --novelty-against")
     chosen += [each for each, _ in loaded]
-    identity: dict[str, Any] = {"data": name, "references": "best" if has_references else None}
     for each in chosen:
         if lost := [need for need in each.needs if not table[need].map(bool).any()]:
             raise InputError(f"{each.names[0]} needs {lost[0]}, and no reply has any: give --rename.{lost[0]} COLUMN")
-        settings = each.settings if isinstance(each.settings, str) else each.settings()
-        identity["+".join(each.names)] = ",".join([settings, *(f"{of}={version(of)}" for of in each.libraries)])
     systems = dict(iter(table.groupby("system")))
     parts = [own[start : start + PART] for own in systems.values() for start in range(0, len(own), PART)]
     whole = [(each, own) for own in systems.values() for each in chosen if each.corpus]
+    identity: dict[str, Any] = {"data": name, "references": "best" if has_references else None}
     with open_workers(jobs, scheduler=scheduler) as run:
-        pooled = run(_pooled, whole)  # they begin first, as they take longest
-        scored = _joined([*run(partial(_scores, chosen), parts)], chosen, table)
+        pooled, found = run(pooled_values, whole), run(partial(_scores, chosen), parts)  # workers begin
+        for each in chosen:
+            settings = each.settings if isinstance(each.settings, str) else each.settings()
+            identity["+".join(each.names)] = ",".join([settings, *(f"{of}={version(of)}" for of in each.libraries)])
+        scored = _joined([*found], chosen, table)
         tables = {"systems": _systems(scored, {key: own for each in pooled for key, own in each.items()})}
     tables["ratings"] = _ratings(scored)
-    notes = [*_notes(tables["ratings"]), *_cut(table, {model.name: model for _, model in loaded})]
+    notes = [*_notes(tables["ratings"], table, {model.name: model for _, model in loaded})]
     return Result(
         "metrics", tables, identity, notes, pivots={"systems": Pivot(("system",), ("metric",))}, out="ratings"
     )
@@ -182,8 +183,7 @@ def _texts(table: "DataFrame", name: str) -> "DataFrame":
         raise InputError(f"{name} has the reply {table['reply_id'][again].iloc[0]} twice: remove one")
     found = table.reindex(columns=["reply_id", *ABOUT_REPLY])
     for each, theirs in there.items():
-        cells = table[theirs] if theirs else ""
-        found[each] = [cells] * len(table) if theirs is None else [*cells]
+        found[each] = [*table[theirs]] if theirs else ""
     for each in ("text", "hate_speech"):
         found[each] = ["" if is_missing(cell) else str(cell) for cell in found[each]]
     lists = [[*cell] if isinstance(cell, np.ndarray) else cell_list(cell) for cell in found["references"]]
@@ -233,7 +233,11 @@ def _models(
 
 
 def _training(source: RowSource) -> tuple[list[str], str]:
-    """Returns training CNs, of a dataset those of the split train, and their name with a hash."""
+    """Returns training CNs, of a dataset those of the split train, and their name with a hash.
+
+    Raises:
+        InputError: The source cannot be read, or has no column of CNs.
+    """
     is_folder = isinstance(source, str | PathLike) and Path(source).suffix not in SUFFIXES
     frame, _, name = read(("pairs", "train"), source, rows=Rows(split="train" if is_folder else None))
     column = first_column(dict.fromkeys(frame), "counter_narrative") or "text"
@@ -265,7 +269,7 @@ def _scores(chosen: Sequence[Metric], rows: "DataFrame") -> "DataFrame":
     return pd.concat(parts)
 
 
-def _pooled(task: tuple[Metric, "DataFrame"]) -> dict[tuple[str, str], float | str]:
+def pooled_values(task: tuple[Metric, "DataFrame"]) -> dict[tuple[str, str], float | str]:
     """Returns the values of all replies of a system together, by system and metric."""
     metric, rows = task
     there = np.logical_and.reduce([rows[need].str.len() > 0 for need in metric.needs])
@@ -318,16 +322,11 @@ def _ratings(scored: "DataFrame") -> "DataFrame":
     return found[columns]
 
 
-def _notes(ratings: "DataFrame") -> Iterator[str]:
-    """Yields a sentence for each reason of missing values."""
-    missing = ratings[ratings["value"].isna()]
-    for reason, own in missing.groupby("reason", sort=False):
+def _notes(ratings: "DataFrame", table: "DataFrame", loaded: Mapping[str, models.ScoringModel]) -> Iterator[str]:
+    """Yields a sentence for each reason of missing values, and for each model that does not read texts to the end."""
+    for reason, own in ratings[ratings["value"].isna()].groupby("reason", sort=False):
         raters = ", ".join(own["rater"].unique())
         yield f"{own['reply_id'].nunique()} replies have no value by {raters}: {reason}."
-
-
-def _cut(table: "DataFrame", loaded: Mapping[str, models.ScoringModel]) -> Iterator[str]:
-    """Yields a sentence for each model that does not read texts to the end."""
     texts = [*{*table["text"], *(each for own in table["references"] for each in own)}]
     for name, model in loaded.items():
         if model.limit and (n := sum(len(tokens) > model.limit for tokens in model.encode(texts, whole=True))):

@@ -131,7 +131,7 @@ def _in_blocks(texts: list[list[str]], order: int, window: int) -> tuple[int, in
 
 
 def training_words(texts: Sequence[str]) -> tuple[Any, Any]:
-    """Returns what `novelty` compares with: the vocabulary of training CNs, and their sets of words as a matrix."""
+    """Returns the vocabulary of training CNs, and their sets of words as a matrix, for `novelty`."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     vocabulary = CountVectorizer(analyzer=plain, binary=True)
