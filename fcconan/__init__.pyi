@@ -28,11 +28,11 @@ from .retrieval import (
     Retriever as Retriever,
 )
 from .scoring import (
-    correlate as correlate,
     agree as agree,
+    correlate as correlate,
     evaluate_run as evaluate_run,
+    metrics as metrics,
     rank as rank,
-    score_texts as score_texts,
 )
 from .services import (
     AdjudicateOptions as AdjudicateOptions,
@@ -58,8 +58,6 @@ from .services import (
     HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
-    MetricsOptions as MetricsOptions,
-    MetricsResult as MetricsResult,
     NewCampaignResult as NewCampaignResult,
     PromptOptions as PromptOptions,
     PromptResult as PromptResult,
@@ -100,7 +98,6 @@ from .services import (
     hydrate as hydrate,
     import_answers as import_answers,
     list_datasets as list_datasets,
-    metrics as metrics,
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,

@@ -10,22 +10,21 @@ from cyclopts.config import Yaml
 
 import fcconan
 from fcconan.errors import InputError, RemoteError
+from fcconan.result import ROW_FILES
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
-    "correlate": (
-        "fcconan.scoring.correlating:correlate",
-        "Correlate metrics and judges with people.",
+    "metrics": (
+        "fcconan.scoring.text_metrics:metrics",
+        "Compute text metrics of replies, as ratings that correlate and rank read.",
     ),
+    "correlate": ("fcconan.scoring.correlating:correlate", "Correlate metrics and judges with people."),
     "agree": ("fcconan.scoring.agreement:agree", "Measure the agreement of raters on ratings, verdicts or labels."),
     "rank": (
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
-    "reproduce": (
-        "fcconan.reproduction.comparison:reproduce",
-        "Recompute the values that the papers print.",
-    ),
+    "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
 OLD = {
@@ -37,10 +36,10 @@ OLD = {
     "generate": "Generate replies.",
     "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
-    "metrics": "Compute text metrics of replies.",
     "annotate": "Run an annotation campaign.",
 }
-LATEX = {"bench", "correlate", "rank"}  # commands with a table for a paper
+# Commands with a table for a paper, and commands with rows that other commands read.
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 app = App(
@@ -67,6 +66,7 @@ def run(
     json: Annotated[Path | None, OUTPUT] = None,
     report: Annotated[Path | None, OUTPUT] = None,
     latex: Annotated[Path | None, OUTPUT] = None,
+    out: Annotated[Path | None, OUTPUT] = None,
     config: Annotated[Path | None, OUTPUT] = None,
     force: Annotated[bool, OUTPUT] = False,
 ) -> None:
@@ -77,29 +77,35 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
+        out: File for the rows that other commands read, of metrics: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 
     Raises:
-        InputError: An output exists.
+        InputError: An output exists, or the command does not have it.
     """
     if config is not None:
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
         if nested := app.config[0].config.keys() & {*COMMANDS, *OLD}:
             raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
-    for path in (json, report, latex):
+    for path in (json, report, latex, out):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.absolute().parent} for {path.name}: choose another, or make it")
-    if latex is not None and not {*words} & LATEX:
-        raise InputError(f"--latex is a table of {', '.join(sorted(LATEX))}: leave it out")
+    for option, path in (("latex", latex), ("out", out)):
+        if path is not None and not {*words} & OF[option]:
+            raise InputError(f"--{option} is an option of {', '.join(sorted(OF[option]))}: leave it out")
+    if out is not None and out.suffix not in ROW_FILES:
+        raise InputError(f"found --out {out}, expected a name that ends in {', '.join(ROW_FILES)}: choose another")
     result = app(words, exit_on_error=False, print_error=False)
     if result is None:  # help or version
         return
     print(result)
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
+    if out is not None:
+        result.write(out)
     if latex is not None:
         latex.write_text(result.to_latex(), encoding="utf-8")
     if report is not None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SHORT = 12  # rows that are printed of further tables
 MISSING = "–"
+ROW_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 SMALL = 0.0005  # smaller numbers are shown as such
 GREY = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")  # readable on white and black
 STYLE: Any = dict.fromkeys(GREY, "#808080") | {
@@ -50,6 +51,7 @@ class Result:
         choice: Column by which the page shows one part of its tables at a time, and plots with its values as titles.
         references: Names of systems that are shown below a line.
         paper: What `to_latex` prints.
+        out: Name of the table that `write` writes.
 
     Examples:
         >>> import pandas as pd
@@ -74,6 +76,7 @@ class Result:
     choice: str | None = None
     references: Collection[str] = ()
     paper: Paper | None = None
+    out: str | None = None
 
     @property
     def signature(self) -> str:
@@ -92,10 +95,7 @@ class Result:
 
     def to_json(self) -> str:
         """Returns command, signature, identity, notes and tables as JSON; a missing number is null."""
-        tables = {
-            name: table.astype(object).where(table.notna(), None).to_dict("records")
-            for name, table in self.tables.items()
-        }
+        tables = {name: _records(table) for name, table in self.tables.items()}
         found = {"command": self.command, "signature": self.signature, "identity": {**self.identity}}
         found |= {"notes": [*self.notes], "tables": tables}
         return json.dumps(found, ensure_ascii=False, indent=1, default=lambda value: value.item()) + "\n"
@@ -141,6 +141,24 @@ class Result:
             raise InputError(f"{self.command} has no table for a paper: leave --latex out")
         return latex(self.paper, self.tables, self.references)
 
+    def write(self, path: str | Path) -> None:
+        """Writes the rows that other commands read to a file in .csv, .tsv, .jsonl or .parquet.
+
+        Raises:
+            InputError: The command has no rows to write, or the ending is another one.
+        """
+        suffix = Path(path).suffix
+        if self.out is None or suffix not in ROW_FILES:
+            raise InputError(f"found {path} for the rows of {self.command}, expected {' or '.join(ROW_FILES)}")
+        table = self.tables[self.out]
+        if suffix == ".parquet":
+            table.to_parquet(path, index=False)
+        elif suffix == ".jsonl":
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in _records(table))
+            Path(path).write_text("".join(lines), encoding="utf-8")
+        else:
+            table.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
+
     def shown(self, name: str) -> "DataFrame":
         """Returns a table as texts for readers: numbers rounded, intervals behind their values, pivoted."""
         from pandas import concat
@@ -176,6 +194,12 @@ class Result:
     def _repr_html_(self) -> str:
         """Returns the main table and the notes, for notebooks."""
         return "<br>".join([self.shown(next(iter(self.tables))).to_html(index=False), *map(html.escape, self.notes)])
+
+
+def _records(table: "DataFrame") -> list[dict[str, Any]]:
+    """Returns the rows of a table; a missing number is None."""
+    found: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return found
 
 
 def _texts(table: "DataFrame", interval: str | None) -> "DataFrame":

@@ -126,20 +126,19 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
+    from fcconan import scoring
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction import STATUSES
     from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import reliability
     from fcconan.scoring.correlation import levels, weighted
     from fcconan.scoring.retrieval import metrics
-    from fcconan.scoring.text import evaluation as text
-    from fcconan.scoring.text.evaluation import FIELDS
     from fcconan.scoring.verdicts import COEFFICIENTS
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
-    found |= {*text.TEXT_METRICS, *weighted.COEFFICIENTS, *STATUSES, *CALLS}
+    found |= {*scoring.TEXT_METRICS, *weighted.COEFFICIENTS, *STATUSES, *CALLS}
     found |= {*reliability.COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
-    found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
+    found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in scoring.FIELDS}
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
     checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
     assert {"spread", "self_preference_grades"} <= checks
@@ -211,17 +210,15 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
+    from fcconan import scoring
     from fcconan.scoring import measure_agreement
-    from fcconan.scoring.text.corpus import RepetitionRate
 
     run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
     names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")
     found = fcconan.evaluate_run(run, {"q": {"c1": 1, "c4": 1, "c2": 0}}, metrics=names, k=3, n_corpus=5)
     expected = [1, 1 / 2, 1 / 3, 1 / 2, 0.4, 0.25, 0.3869, 0.4]
     assert [found[f"{name}@3"] for name in names] == pytest.approx(expected, abs=5e-5)
-    rate = RepetitionRate(window=1000).corpus(None, ["a b a b a b c d"], [])  # type: ignore[arg-type]
-    assert rate is not None
-    assert rate.value == pytest.approx(42.04, abs=5e-3)
+    assert scoring.repetition_rate(["a b a b a b c d"]) == pytest.approx(42.04, abs=5e-3)
     given: list[list[float]] = [[1, 2, 3, 3, np.nan], [1, 2, 3, 2, 1], [1, 3, 3, 2, 1]]
     alike = ("raw", "krippendorff_nominal", "krippendorff_ordinal", "krippendorff_interval")
     rows = measure_agreement(given, coefficients=alike, bootstrap=fcconan.Bootstrap(resamples=0))

@@ -155,7 +155,7 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
         frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
     if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
-    if kind != "replies":
+    if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED[kind] if column not in frame)
         _check_columns(name, NEEDED[kind], frame, f"name it with {lost}")
     for column in frame.columns.intersection(ID_COLUMNS):

@@ -22,7 +22,6 @@ from fcconan.oldcli import (
     hydrate,
     judge,
     list_datasets,
-    metrics,
     publish,
 )
 from fcconan.oldcli.typer_command import Group
@@ -46,9 +45,7 @@ COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
     "Retrieval": (bench,),
     "Generation": (generate, finetune),
-    "Scores": (metrics, agree),
     "Results": (publish,),
-    "Scores": (metrics, correlate),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:

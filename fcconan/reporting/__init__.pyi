@@ -20,8 +20,6 @@ from .page import (
 from .plots import (
     curve_plot as curve_plot,
 )
-from .scores import (
-)
 from .tables import (
     DisplayTable as DisplayTable,
     format_counts as format_counts,
@@ -31,7 +29,4 @@ from .tables import (
     format_value as format_value,
     make_table as make_table,
     number_columns as number_columns,
-)
-from .text_metrics import (
-    metrics_tables as metrics_tables,
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fcconan.reporting.benchmark_names import metric_title
 from fcconan.reporting.elements import markup
-from fcconan.reporting.tables import MISSING, Row, Rows, format_number, p_text, value_text
+from fcconan.reporting.tables import MISSING, Row, format_number, p_text
 from fcconan.retrieval import ranked_systems
 from fcconan.scoring import LEVEL, PRIMARY
 

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
 from fcconan.building import read_csv, table_path
 from fcconan.data import read_table
@@ -11,17 +12,7 @@ from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue, status_of
-from fcconan.scoring import (
-    Bleu,
-    Metric,
-    Novelty,
-    RepetitionRate,
-    agree,
-    csv_cell,
-    measure_agreement,
-    rank,
-    score_texts,
-)
+from fcconan.scoring import agree, corpus_bleu, measure_agreement, metrics, rank, repetition_rate
 
 PAPER = "pairwise-ranking"
 DATASET = "cn-ranking"
@@ -240,15 +231,21 @@ def _spearman(x: Mapping[str, float], y: Mapping[str, float]) -> float:
 def _recompute_metrics(data: Datasets, corpus: str) -> Iterator[tuple[Key, RecomputedValue]]:
     texts = _texts_by_system(data, corpus)
     printed = load_paper(PAPER).parsed(RELEASED[corpus])
-    references = [[text] for text in texts[REFERENCE]]
-    training = [row["counter_narrative"] for row in data.rows(DATASET, f"{corpus}-pairs", "train")]
-    metrics: list[str | Metric] = [Bleu([4], corpus_smoothing="none"), "rouge-l", "length-words", Novelty(training)]
-    for system, replies in texts.items():
-        scores = score_texts(replies, references, metrics, progress=False)
-        cells = [csv_cell(text) for text in replies]
-        scores |= score_texts(cells, metrics=[RepetitionRate(windows="script")], progress=False)
+    wide = pd.DataFrame(texts).assign(references=[[text] for text in texts[REFERENCE]])
+    rows = (
+        wide.rename_axis("item_id").reset_index().melt(["item_id", "references"], var_name="system", value_name="text")
+    )
+    rows["reply_id"] = rows["system"] + rows["item_id"].astype(str)
+    training = data.rows(DATASET, f"{corpus}-pairs", "train")
+    scored = metrics(rows, metric=("rouge-l", "length-words"), novelty_against=training).to_frame()
+    for system, own in rows.groupby("system", sort=False):
+        values = scored[scored["system"] == system].set_index("metric")["value"].to_dict()
+        values |= corpus_bleu(["bleu-4"], own, smoothing="none")
+        # The authors' script reads replies as cells of a CSV file, with quotation marks where they need it.
+        cells = [pd.Series([text]).to_csv(index=False, header=False).removesuffix("\n") for text in own["text"]]
+        values["repetition-rate"] = repetition_rate(cells, windows="script")
         for column, name in METRIC_NAMES.items():
-            value = scores[name].corpus.value
+            value = values[name]
             # The released ROUGE values are medians of unseeded resamples: `rounding` would be a coincidence.
             resampled = column == "rouge-l" and status_of(printed[system][column], value) != "exact"
             yield (RELEASED[corpus], system, column), RecomputedValue(value, by_chance=resampled)

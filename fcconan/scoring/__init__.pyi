@@ -92,40 +92,17 @@ from .system_means import (
     PEOPLE as PEOPLE,
     checked as checked,
 )
-from .text.bertscore import (
-    BertScore as BertScore,
-)
 from .text.corpus import (
-    RepetitionRate as RepetitionRate,
-    csv_cell as csv_cell,
-)
-from .text.evaluation import (
-    REFERENCE_METRICS as REFERENCE_METRICS,
-    TEXT_METRICS as TEXT_METRICS,
-    rating_rows as rating_rows,
-    score_systems as score_systems,
-    score_texts as score_texts,
-    summary_rows as summary_rows,
-    summary_signatures as summary_signatures,
+    repetition_rate as repetition_rate,
 )
 from .text.models import (
-    ScoringModel as ScoringModel,
-)
-from .text.novelty import (
-    Novelty as Novelty,
+    FIELDS as FIELDS,
 )
 from .text.overlap import (
-    Bleu as Bleu,
+    corpus_bleu as corpus_bleu,
 )
-from .text.scores import (
-    REFERENCE_COMBINATIONS as REFERENCE_COMBINATIONS,
-    Metric as Metric,
-    TextScores as TextScores,
-)
-from .text.seq2seq import (
-    BartScore as BartScore,
-    Question as Question,
-)
-from .text.toxicity import (
-    Toxicity as Toxicity,
+from .text_metrics import (
+    NOVELTY as NOVELTY,
+    TEXT_METRICS as TEXT_METRICS,
+    metrics as metrics,
 )

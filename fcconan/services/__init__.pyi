@@ -160,8 +160,3 @@ from .steps_calibration import (
     CalibrateResult as CalibrateResult,
     calibrate as calibrate,
 )
-from .text_metrics import (
-    MetricsOptions as MetricsOptions,
-    MetricsResult as MetricsResult,
-    metrics as metrics,
-)

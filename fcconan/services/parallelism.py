@@ -1,14 +1,13 @@
-"""Options of services whose work is spread over processes, a Dask cluster or several machines."""
+"""Options of services whose work is spread over several machines."""
 
 import re
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fcconan.errors import InputError
 from fcconan.services.configuration import Configuration, option
 
 if TYPE_CHECKING:
-    from fcconan.parallel import Portion, Workers
+    from fcconan.parallel import Portion
 
 
 class Sharding(Configuration):
@@ -36,18 +35,3 @@ class Sharding(Configuration):
             raise InputError(f"shard {self.shard} does not exist: give K/N with K from 1 to N")
         number, count = self.shard.split("/")
         return Portion(int(number), int(count))
-
-
-class Parallel(Sharding):
-    """Where the work is done."""
-
-    jobs: int | None = option(None, help="Processes on this machine; default: 1.", short="-j", metavar="N", ge=1)
-    scheduler: str | None = option(
-        None, help="Address of a Dask scheduler whose workers do the work.", rare=True, metavar="URL"
-    )
-
-    def workers(self, executor: Any = None) -> "AbstractContextManager[Workers]":
-        """Opens the workers; see `fcconan.parallel.open_workers`."""
-        from fcconan.parallel import open_workers
-
-        return open_workers(self.jobs or 1, scheduler=self.scheduler, executor=executor)

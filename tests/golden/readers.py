@@ -201,7 +201,7 @@ def _verdicts(tables: Json) -> Iterator[Row]:
 
 def metrics(found: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     """Reads `metrics`: means by system, and a digest of the values of each metric in order of replies."""
-    for each in found["rows"]:
+    for each in found["tables"]["systems"]:
         keys, row = {"metric": each["metric"], "system": each["system"]}, _metric_row(each["metric"])
         named = {"mean": each["value"], "n": each["n"], "n_missing": each["n_missing"]}
         tolerance = 1e-5 if row == "S22" else None  # models compute in 32 bits

@@ -14,9 +14,6 @@ from fcconan.reporting.heat_maps import (
     ground,
     heat_maps,
 )
-from fcconan.reporting.page import render
-from fcconan.reporting.scores import agreement_page
-from fcconan.reporting.scores import correlation_page
 from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 
 EVIL_NAME = '"><img src=x onerror="window.evil = 4">'

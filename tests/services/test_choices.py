@@ -32,7 +32,6 @@ def _names(place: str) -> set[str]:
     [
         (fcconan.RateOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
         (fcconan.GenerateOptions, "selection", "fcconan.generation.decoding.Selection"),
-        (fcconan.MetricsOptions, "multi_reference", "fcconan.scoring.text.scores.REFERENCE_COMBINATIONS"),
     ],
 )
 def test_choices_are_those_of_the_package(model: type[Configuration], name: str, place: str) -> None:
