@@ -34,7 +34,7 @@ class Paper(NamedTuple):
         rows: Column with the compared systems, which are the rows.
         columns: Column whose values are the columns.
         where: Column -> values of the rows that are printed.
-        caption: What the values are.
+        caption: Name of the values.
         baseline: Systems that all others were tested against; empty for all pairs.
         tested_as: Name of a column -> its name in the tests, where it is another one.
     """
@@ -55,7 +55,7 @@ def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collectio
     the best system, all have an adjusted p of at most .05.
 
     Args:
-        paper: What is printed.
+        paper: The part of a table, and its caption.
         tables: Tables of the result.
         references: Rows below a line, which are never the best.
     """

@@ -50,7 +50,7 @@ class Result:
         files: Path in the report folder -> function that returns the text of a further file.
         choice: Column by which the page shows one part of its tables at a time, and plots with its values as titles.
         references: Names of systems that are shown below a line.
-        paper: What `to_latex` prints.
+        paper: The part of a table that `to_latex` prints.
         out: Name of the table that `write` writes.
 
     Examples:
@@ -135,10 +135,10 @@ class Result:
         """Returns the table of a paper in LaTeX: see `fcconan.latex.latex`.
 
         Raises:
-            InputError: The command has no such table.
+            InputError: The command has none.
         """
         if self.paper is None:
-            raise InputError(f"{self.command} has no table for a paper: leave --latex out")
+            raise InputError(f"found no table for a paper in {self.command}: leave --latex out")
         return latex(self.paper, self.tables, self.references)
 
     def write(self, path: str | Path) -> None:

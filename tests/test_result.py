@@ -130,7 +130,7 @@ def test_the_table_of_a_paper(p: float, star: str) -> None:
 
 
 def test_a_result_without_a_table_for_papers_says_so() -> None:
-    with pytest.raises(InputError, match="agree has no table for a paper"):
+    with pytest.raises(InputError, match="found no table for a paper in agree"):
         Result("agree", {}, {}).to_latex()
 
 

@@ -165,7 +165,7 @@ def scores_of(ratings: "DataFrame", raters: tuple[str, ...] = (), aspects: tuple
 
     Args:
         ratings: Ratings that `checked` returned.
-        raters: Models and metrics; none for all raters who are no people.
+        raters: Models and metrics; none for all but people.
         aspects: Aspects that people rated; none for all.
 
     Raises:

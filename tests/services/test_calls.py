@@ -87,5 +87,5 @@ def test_lists_of_a_data_frame_are_lists() -> None:
     replies = pd.DataFrame(
         [{"hate_speech": "They never pay.", "text": "They do pay.", "system": "A", "references": references}]
     )
-    found = fcconan.metrics(replies, fcconan.MetricsOptions(metric=("rouge-l",)))
+    found = fcconan.metrics(replies, metric=("rouge-l",))
     assert found.to_frame()["value"].tolist() == [1.0]
