@@ -31,7 +31,7 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from fcconan.scoring.powered import Sample, estimate, summarise
-from fcconan.scoring.significance.intervals import means
+from fcconan.scoring.intervals import means
 
 Floats = npt.NDArray[np.float64]
 Rows = list[dict[str, Any]]

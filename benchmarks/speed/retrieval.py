@@ -118,7 +118,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
     from scipy import stats
 
     from fcconan.scoring.significance.families import sign_flip_tests
-    from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
+    from fcconan.scoring.intervals import bootstrap_means, percentile_interval
 
     values = np.random.default_rng(0).random((PARTITIONS, SYSTEMS, QUERIES))
     series = values.reshape(-1, QUERIES)

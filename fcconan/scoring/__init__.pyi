@@ -115,7 +115,7 @@ from .significance.families import (
     sign_flip_tests as sign_flip_tests,
     system_pairs as system_pairs,
 )
-from .significance.intervals import (
+from .intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
     kendall_tau as kendall_tau,

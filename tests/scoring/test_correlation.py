@@ -38,7 +38,7 @@ from fcconan.scoring.correlation.levels import (
 )
 from fcconan.scoring.correlation.stability import stability
 from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.intervals import draws, percentile_interval
+from fcconan.scoring.intervals import draws, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan

@@ -10,7 +10,7 @@ from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
 from fcconan.scoring.significance import intervals
 from fcconan.scoring.significance.families import sign_flip_tests
-from fcconan.scoring.significance.intervals import (
+from fcconan.scoring.intervals import (
     bootstrap_means,
     kendall_tau,
     kendall_tau_interval,

@@ -12,7 +12,7 @@ from fcconan.scoring import Floats, Rule, bootstrap_means, evaluate, two_way_mea
 from fcconan.scoring.arrays import Qrels
 from fcconan.scoring.retrieval import two_way
 from fcconan.scoring.retrieval.two_way import two_way_draws
-from fcconan.scoring.significance.intervals import draws
+from fcconan.scoring.intervals import draws
 
 QUERIES = [f"hs-{number}" for number in range(7)]
 CORPUS = [f"cn-{number:02}" for number in range(12)]

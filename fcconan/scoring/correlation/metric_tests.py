@@ -35,7 +35,7 @@ from fcconan.scoring.significance.families import (
     step_down,
     units_floor,
 )
-from fcconan.scoring.significance.intervals import TOLERANCE
+from fcconan.scoring.intervals import TOLERANCE
 
 UNITS = {"reply": "perm_both", "item": "perm_input"}  # unit that is swapped -> name of the test
 BLOCK = 256  # swaps in memory

@@ -18,7 +18,7 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.retrieval.two_way import two_way_draws
-from fcconan.scoring.significance.intervals import percentile_interval, safe_divide
+from fcconan.scoring.intervals import percentile_interval, safe_divide
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints, Qrels
 from fcconan.scoring.retrieval.evaluation import Rule, own_values
 from fcconan.scoring.retrieval.metrics import NOTHING, UNJUDGED, Ranked, parse_metric
-from fcconan.scoring.significance.intervals import CHUNK, draws, safe_divide
+from fcconan.scoring.intervals import CHUNK, draws, safe_divide
 
 CN_STREAM = 1  # part of the seed for the draws of CNs, which separates them from those of HS
 

@@ -21,8 +21,8 @@ from fcconan.data import count_noun
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Ints, Swaps
 from fcconan.scoring.names import check_names
-from fcconan.scoring.significance import intervals
-from fcconan.scoring.significance.intervals import TOLERANCE, safe_divide
+from fcconan.scoring import intervals
+from fcconan.scoring.intervals import TOLERANCE, safe_divide
 
 MAX_SIGN_VECTORS = 1_000_000  # sign vectors in memory at once
 
