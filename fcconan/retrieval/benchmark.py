@@ -29,7 +29,7 @@ from fcconan.retrieval.benchmark_statistics import (
     to_number,
 )
 from fcconan.retrieval.collections import FULL, Collection, Qrels
-from fcconan.retrieval.label_learning import check_ignores_message, learns_from_labels
+from fcconan.retrieval.label_learning import learns_from_labels
 from fcconan.retrieval.label_runs import (
     check_may_learn,
     held_out_scores,
@@ -105,8 +105,7 @@ def bench(
             problems[system.name] = f"failed: {failed[system.name]}"
             continue
         for one in (run for replicate in found for run in replicate.values()):
-            for lines in (one.failures, one.explained):
-                lines.update({key: remove_texts(why, *texts) for key, why in lines.items()})
+            one.failures.update({key: remove_texts(why, *texts) for key, why in one.failures.items()})
         first = max(found[0].values(), key=lambda run: len(run.failures))
         if first.failures:
             problems[system.name] = describe_failures(first, len(collection.queries))
@@ -153,11 +152,6 @@ def _rank_replicates(
     if learns_from_labels(system):
         return [rank_partitions(system, benchmark)]
     rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
-    if getattr(system, "ignores_message", False):
-        check_ignores_message(system, ranked := rank(system))
-        return [dict.fromkeys(names, ranked)]
-    if hasattr(system, "replicates"):
-        return [dict.fromkeys(names, rank(one)) for one in system.replicates()]
     checkpoint = cache.checkpoint(system, collection, depth) if cache else None
     if cache is None or checkpoint is None:
         return [dict.fromkeys(names, rank(system))]
