@@ -19,11 +19,9 @@ from fcconan.retrieval import (
     Dense,
     Retriever,
     SentenceEncoder,
-    SystemFactory,
     bench,
-    find_nearest,
     load_collection,
-    load_suite,
+    make_systems,
 )
 from fcconan.scoring import TABLE_4, summary
 
@@ -71,7 +69,7 @@ def _load_minilm() -> SentenceEncoder | None:
     """Returns the encoder of the paper, or None if it is not installed."""
     from importlib.util import find_spec
 
-    if any(find_spec(name) is None for name in ("sentence_transformers", "faiss")):
+    if find_spec("sentence_transformers") is None:
         return None
     try:
         return SentenceEncoder(MINILM)
@@ -161,7 +159,7 @@ def _recompute_retrieval(
     ids = list(texts)
     vectors = encoder.encode(list(texts.values()), role="document")
     queries = np.array([position for position, key in enumerate(ids) if key in originals])
-    order = find_nearest(vectors[queries], vectors, max(NEAREST))[1]
+    order = np.argsort(-vectors[queries] @ vectors.T, kind="stable", axis=1)[:, : max(NEAREST)]
     found = {n: {ids[position] for position in order[:, :n].ravel()} - originals for n in NEAREST}
     sufficient = [n for n in NEAREST if released <= found[n]]
     best = sufficient[0] if sufficient else NEAREST[-1]
@@ -184,15 +182,15 @@ def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Itera
     folder = str(data.path("fc-conan"))
     collection = load_collection(folder, shared_cn=True).pool()
     sound = load_collection(folder, shared_cn=False).without_leakage()
-    maker, sound_maker = (SystemFactory(load_suite(), each.train) for each in (collection, sound))
     printed = load_paper(PAPER).parsed("Table 4")
     rows: dict[str, dict[str, float]] = {}
-    systems = [maker.make(name) for name in LEXICAL] + ([] if encoder is None else [Dense(DENSE, encoder)])
+    lexical, sound_tfidf = (make_systems(LEXICAL, train=each.train) for each in (collection, sound))
+    systems = lexical + ([] if encoder is None else [Dense(DENSE, encoder)])
     for system in systems:
         name = system.name
         rows[name], precise = compute_table_4_row(collection, system)
         # Only TF-IDF is fitted to the training pairs.
-        sound_row = _compute_sound_row(sound, sound_maker.make(name) if name == "tfidf" else system)
+        sound_row = _compute_sound_row(sound, sound_tfidf[0] if name == "tfidf" else system)
         for column, value in rows[name].items():
             digits = 3 if column == "cv" else 4
             note = f"protocol sound: {sound_row[column]:.{digits}f}"
@@ -201,7 +199,7 @@ def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Itera
             yield ("Table 4", name, column), RecomputedValue(value, note)
     if DENSE not in rows:
         yield from ((("Table 4", DENSE, column), NO_MINILM) for column in SUMMARY_VALUES)
-    yield from _infer_settings(collection, printed, maker.make("tfidf"))
+    yield from _infer_settings(collection, printed, lexical[0])
     for name in LEXICAL:
         for column in ("avg", "cv"):
             yield ("text 4.3 groups", name, column), RecomputedValue(rows[name][column])

@@ -12,9 +12,6 @@ from .benchmark_statistics import (
     ranked_systems as ranked_systems,
     score_rows as score_rows,
 )
-from .chat import (
-    RequestForm as RequestForm,
-)
 from .collections import (
     Collection as Collection,
     load_collection as load_collection,
@@ -26,11 +23,6 @@ from .dense import (
     Dense as Dense,
     Encoder as Encoder,
     SentenceEncoder as SentenceEncoder,
-    find_nearest as find_nearest,
-)
-from .factories import (
-    as_retriever as as_retriever,
-    call_factory as call_factory,
 )
 from .judged_pairs import (
     pairs_collection as pairs_collection,
@@ -44,6 +36,10 @@ from .label_columns import (
 from .label_learning import (
     LabelledPair as LabelledPair,
     LearningRetriever as LearningRetriever,
+    held_out_scores as held_out_scores,
+    learns_from_labels as learns_from_labels,
+    rank_partitions as rank_partitions,
+    score_matrix as score_matrix,
 )
 from .label_systems import (
     LongestFirst as LongestFirst,
@@ -52,12 +48,11 @@ from .label_systems import (
 )
 from .lexical import (
     BM25 as BM25,
+    BM25Fast as BM25Fast,
     Random as Random,
     TfIdf as TfIdf,
 )
 from .ranx_forms import (
-    is_ranx_run as is_ranx_run,
-    run_as_system as run_as_system,
     to_qrels as to_qrels,
     to_ranx as to_ranx,
 )
@@ -70,13 +65,13 @@ from .sparsity import (
     study_broadest as study_broadest,
 )
 from .suites import (
-    Suite as Suite,
-    SystemFactory as SystemFactory,
-    extend_suite as extend_suite,
+    encoder_system as encoder_system,
     load_suite as load_suite,
-    system_names as system_names,
+    make_systems as make_systems,
+    offline_systems as offline_systems,
 )
 from .systems import (
+    FinishedRun as FinishedRun,
     Rankings as Rankings,
     Retriever as Retriever,
     TrainingPair as TrainingPair,
@@ -86,6 +81,5 @@ from .trec import (
     qrels_text as qrels_text,
     read_qrels as read_qrels,
     read_run as read_run,
-    run_from_file as run_from_file,
     run_text as run_text,
 )

@@ -63,12 +63,6 @@ def _coverage_notes(name: str, found: Rankings, queries: list[str], deepest: int
             f"{name}: in {n_rising} of {len(found)} rankings the first CN has a lower score than the last. CNs are "
             "ranked by score, highest first: return similarities, not distances."
         )
-    n_kept = found.diagnostics.get("kept_first_stage_order")
-    if n_kept:
-        lines.append(
-            f"{name}: {n_kept} calls failed or could not be read; their candidates remain in the order of the first "
-            "stage."
-        )
     return lines
 
 
@@ -94,4 +88,4 @@ def describe_failures(found: Rankings, n_queries: int) -> str:
     query, reason = next(iter(found.failures.items()))
     n_failed = len(found.failures)
     first = "; the first" if n_failed > 1 else ""
-    return f"failed on {n_failed} of {n_queries} HS{first}: {found.explained.get(query, reason)}"
+    return f"failed on {n_failed} of {n_queries} HS{first}: {reason}"

@@ -214,8 +214,8 @@ def _system_scores(benchmark: Benchmark, row: int, one: SystemScores) -> dict[st
     scores = np.array([[means(value) for value in part] for part in benchmark.values[row]])
     found: dict[str, Any] = {
         "configuration": one.configuration,
-        "resolved": one.found.resolved,
-        "diagnostics": one.found.diagnostics,
+        "resolved": {},
+        "diagnostics": {},
         "failures": one.found.failures,
         "partitions": {part: _partition_scores(one.partitions[part], settings.k) for part in partitions},
         "summary": {key: to_number(value) for key, value in summary(scores[:, settings.summary_columns]).items()},

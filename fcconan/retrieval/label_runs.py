@@ -2,17 +2,10 @@
 
 from typing import Any
 
-import numpy as np
-
-from fcconan.data import balanced_folds
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import AUC_FOLDS, CROSS_VALIDATED, Benchmark, BenchmarkSettings
-from fcconan.retrieval.label_learning import (
-    check_held_out,
-    labelled_pairs,
-    learns_from_labels,
-    rank_held_out,
-)
+from fcconan.retrieval.benchmark_settings import CROSS_VALIDATED, Benchmark, BenchmarkSettings
+from fcconan.retrieval import label_learning
+from fcconan.retrieval.label_learning import learns_from_labels
 from fcconan.retrieval.label_systems import Popularity
 from fcconan.retrieval.systems import Rankings, Retriever
 from fcconan.scoring import SOUND, Floats, Ints
@@ -41,16 +34,9 @@ def rank_partitions(system: Any, benchmark: Benchmark) -> dict[str, Rankings]:
     Raises:
         InputError: All HS are in one leakage group, or a run is invalid.
     """
-    collection, settings = benchmark.collection, benchmark.settings
-    folds = balanced_folds(benchmark.groups.tolist(), settings.folds, seed=settings.seed)
-    found: dict[str, Rankings] = {}
-    for name, judged in benchmark.qrels.items():
-        labels = labelled_pairs(collection, judged, benchmark.groups)
-        run = rank_held_out(system, collection, labels, folds, settings.depth)
-        if not found:  # later partitions have labels of the earlier ones
-            check_held_out(system, collection, labels, folds, settings.depth, run)
-        found[name] = run
-    return found
+    collection = benchmark.collection
+    groups, depth = benchmark.groups.tolist(), benchmark.settings.depth
+    return label_learning.rank_partitions(system, collection.queries, collection.corpus, benchmark.qrels, groups, depth)
 
 
 def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats, Ints]]:
@@ -59,15 +45,11 @@ def held_out_scores(system: Any, benchmark: Benchmark) -> dict[str, tuple[Floats
     Returns:
         Partition -> scores of shape (repeats, HS, CNs), and folds of shape (repeats, HS).
     """
-    collection, settings = benchmark.collection, benchmark.settings
-    groups, seeds = benchmark.groups.tolist(), range(settings.seed, settings.seed + settings.repeats)
-    folds = np.array([balanced_folds(groups, AUC_FOLDS, seed=seed) for seed in seeds])
-    found = {}
-    for name, judged in benchmark.qrels.items() if settings.repeats else ():
-        labels = labelled_pairs(collection, judged, benchmark.groups)
-        runs = [rank_held_out(system, collection, labels, fold, len(collection.corpus)) for fold in folds]
-        found[name] = np.array([to_score_matrix(run, benchmark) for run in runs]), folds
-    return found
+    collection = benchmark.collection
+    found = label_learning.held_out_scores(
+        system, collection.queries, collection.corpus, benchmark.qrels, benchmark.groups.tolist()
+    )
+    return {name: (scores[None], folds[None]) for name, (scores, folds) in found.items()}
 
 
 def to_score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
@@ -77,15 +59,7 @@ def to_score_matrix(run: Rankings, benchmark: Benchmark) -> Floats:
         Scores of shape (HS, CNs): minus infinity for an unranked CN, nan for an HS on which the system failed.
     """
     collection = benchmark.collection
-    columns = {key: column for column, key in enumerate(collection.corpus)}
-    found = np.full((len(collection.queries), len(columns)), -np.inf)
-    for row, query in enumerate(collection.queries):
-        if query in run.failures:
-            found[row] = np.nan
-            continue
-        ranking = run.get(query, [])
-        found[row, [columns[key] for key, _ in ranking]] = [score for _, score in ranking]
-    return found
+    return label_learning.score_matrix(run, collection.queries, collection.corpus)
 
 
 def learning_notes(benchmark: Benchmark) -> list[str]:

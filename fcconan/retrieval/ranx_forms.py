@@ -4,29 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import FinishedRun
 
 if TYPE_CHECKING:
     from fcconan.retrieval.collections import Qrels
-
-
-def is_ranx_run(given: Any) -> bool:
-    """Returns whether an object is a `ranx.Run`."""
-    return type(given).__module__.partition(".")[0] == "ranx" and type(given).__name__ == "Run"
-
-
-def run_as_system(run: Any) -> FinishedRun:
-    """Converts a `ranx.Run` to a system of the same name.
-
-    Raises:
-        InputError: The run has no name.
-    """
-    if not run.name:
-        raise InputError("a run of ranx has no name: set one, as in Run(..., name='mine')")
-    rows = {
-        str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in run.to_dict().items()
-    }
-    return FinishedRun(str(run.name), rows)
 
 
 def to_qrels(given: Any) -> "Qrels":

@@ -96,14 +96,14 @@ def load_run(checkpoint: Checkpoint) -> Rankings | None:
     if data is None:
         return None
     rankings = {query: [(key, score) for key, score in run] for query, run in data["run"].items()}
-    return Rankings(rankings, diagnostics=data["diagnostics"], resolved=data["resolved"])
+    return Rankings(rankings)
 
 
 def save_run(checkpoint: Checkpoint, found: Rankings) -> None:
     """Saves a run without failures; a run with failures is not saved, so that the next call repeats it."""
     if found.failures:
         return
-    data: Mapping[str, Any] = {"resolved": found.resolved, "diagnostics": found.diagnostics, "run": dict(found)}
+    data: Mapping[str, Any] = {"run": dict(found)}
     # A failed write costs only time, and values that are not JSON-able could not be restored.
     with suppress(OSError, TypeError):
         checkpoint.save(data)

