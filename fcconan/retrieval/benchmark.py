@@ -22,7 +22,7 @@ from fcconan.retrieval.benchmark_tables import CHANCE, Benchmark, SystemRun, cho
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels, rank_partitions
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
-from fcconan.retrieval.systems import FinishedRun, Rankings, Retriever, rank_all
+from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.retrieval.trec import read_qrels, read_run, run_text
 from fcconan.scoring.names import check_names
 from fcconan.scoring.retrieval_metrics import ALL_METRICS, K, TABLE_4, cutoff_of, metric_names
@@ -120,7 +120,7 @@ def bench(
     how: Any = {"suite": suite, "train": collection.train, "client": _client_of(endpoint), "device": device}
     systems = make_systems(given or ([] if encoder or run else offline_systems(protocol, suite)), **how)
     systems += [encoder_system(model, name, device) for name, model in encoder.items()]
-    systems += [FinishedRun(*read_run(Path(path))) for path in run]
+    systems += [read_run(Path(path)) for path in run]
     names = [each.name for each in systems]
     if wrong := [name for name in names if names.count(name) > 1 or name == CHANCE]:
         raise InputError(f"found two systems called {wrong[0]}, expected a name for each: rename one")

@@ -64,43 +64,6 @@ from .reliability_data import (
     ReliabilityData as ReliabilityData,
     read_reliability_data as read_reliability_data,
 )
-from .retrieval.evaluation import (
-    ALL_METRICS as ALL_METRICS,
-    NOT_IN_CATALOGUE as NOT_IN_CATALOGUE,
-    TABLE_4 as TABLE_4,
-    Evaluation as Evaluation,
-    Ranking as Ranking,
-    Rule as Rule,
-    chance_levels as chance_levels,
-    check_run as check_run,
-    evaluate as evaluate,
-    evaluate_run as evaluate_run,
-    metric_names as metric_names,
-)
-from .retrieval.judged_only import (
-    evaluate_judged as evaluate_judged,
-    judged_chance as judged_chance,
-    judged_rule as judged_rule,
-)
-from .retrieval.message_auc import (
-    MessageAUC as MessageAUC,
-    message_auc as message_auc,
-    message_auc_difference as message_auc_difference,
-)
-from .retrieval.metrics import (
-    PAPER_METRICS as PAPER_METRICS,
-    RETRIEVAL_METRICS as RETRIEVAL_METRICS,
-    TieKey as TieKey,
-    chance as chance,
-    parse_metric as parse_metric,
-    sort_run as sort_run,
-    tie_by_corpus as tie_by_corpus,
-    tie_by_hash as tie_by_hash,
-    to_gains as to_gains,
-)
-from .retrieval.two_way import (
-    two_way_means as two_way_means,
-)
 from .score_table import (
     ScoreTable as ScoreTable,
 )
