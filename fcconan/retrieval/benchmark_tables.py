@@ -105,6 +105,7 @@ class Benchmark:
         rows = {key: row for row, key in enumerate(collection.queries)}
         columns = {key: column for column, key in enumerate(collection.corpus)}
         self.labels: dict[str, Floats] = {}
+        self.positives: Ints = np.empty((0, 2), dtype=np.int64)
         for part, qrels in collection.partitions.items():
             self.labels[part] = np.full((len(rows), len(columns)), np.nan)
             for query, judged in qrels.items():
@@ -274,7 +275,11 @@ class Benchmark:
 
         part, labels = [*self.labels.items()][-1]
         metrics = [name for name in self.metrics if name.partition("@")[0] in METRICS]
-        positives = np.argwhere(labels > 0)
+        rows_of, columns_of = ({key: at for at, key in enumerate(each)} for each in (self.collection.queries, self.collection.corpus))
+        qrels = self.collection.partitions[part]
+        positives = np.array(
+            [(rows_of[query], columns_of[key]) for query in rows_of for key, value in qrels.get(query, {}).items() if value > 0]
+        ).reshape(-1, 2)
         generator = np.random.default_rng(self.bootstrap.seed)
 
         def score(known: Floats) -> dict[str, Floats]:

@@ -67,22 +67,23 @@ from .reliability_data import (
 from .score_table import (
     ScoreTable as ScoreTable,
 )
+from .retrieval_metrics import (
+    ALL_METRICS as ALL_METRICS,
+    TABLE_4 as TABLE_4,
+    chance_levels as chance_levels,
+    evaluate as evaluate,
+    metric_names as metric_names,
+)
 from .significance.families import (
-    EXPLORATORY as EXPLORATORY,
     LEVEL as LEVEL,
-    PRIMARY as PRIMARY,
     Family as Family,
     family_parts as family_parts,
     floor_notes as floor_notes,
     p_floor as p_floor,
-    sign_flip_tests as sign_flip_tests,
-    system_pairs as system_pairs,
 )
 from .intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
-    kendall_tau as kendall_tau,
-    kendall_tau_interval as kendall_tau_interval,
     means as means,
     percentile_interval as percentile_interval,
     safe_divide as safe_divide,
