@@ -85,7 +85,7 @@ def remove_texts(message: str, *texts: Mapping[str, str]) -> str:
 
 def describe_failures(found: Rankings, n_queries: int) -> str:
     """Returns a message with the number of failures of a system, and the first failure."""
-    query, reason = next(iter(found.failures.items()))
+    reason = next(iter(found.failures.values()))
     n_failed = len(found.failures)
     first = "; the first" if n_failed > 1 else ""
     return f"failed on {n_failed} of {n_queries} HS{first}: {reason}"

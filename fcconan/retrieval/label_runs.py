@@ -3,8 +3,8 @@
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.retrieval.benchmark_settings import CROSS_VALIDATED, Benchmark, BenchmarkSettings
 from fcconan.retrieval import label_learning
+from fcconan.retrieval.benchmark_settings import CROSS_VALIDATED, Benchmark, BenchmarkSettings
 from fcconan.retrieval.label_learning import learns_from_labels
 from fcconan.retrieval.label_systems import Popularity
 from fcconan.retrieval.systems import Rankings, Retriever
