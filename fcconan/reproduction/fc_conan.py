@@ -67,7 +67,7 @@ def _load_minilm() -> SentenceEncoder | None:
     """Returns the encoder of the paper, or None if it is not installed."""
     from importlib.util import find_spec
 
-    if find_spec("sentence_transformers") is None:
+    if any(find_spec(name) is None for name in ("sentence_transformers", "faiss")):
         return None
     try:
         return SentenceEncoder(MINILM)
@@ -154,11 +154,9 @@ def _recompute_retrieval(
     if encoder is None:
         yield from ((key, NO_MINILM) for key in keys)
         return
-    ids = list(texts)
-    vectors = encoder.encode(list(texts.values()), role="document")
-    queries = np.array([position for position, key in enumerate(ids) if key in originals])
-    order = np.argsort(-vectors[queries] @ vectors.T, kind="stable", axis=1)[:, : max(NEAREST)]
-    found = {n: {ids[position] for position in order[:, :n].ravel()} - originals for n in NEAREST}
+    asked = {key: text for key, text in texts.items() if key in originals}
+    ranked = Dense(DENSE, encoder).rank(asked, texts, max(NEAREST))
+    found = {n: {key for ranking in ranked.values() for key, _ in ranking[:n]} - originals for n in NEAREST}
     sufficient = [n for n in NEAREST if released <= found[n]]
     best = sufficient[0] if sufficient else NEAREST[-1]
     note = f"the smallest number that retrieves all {len(released)} released CNs; the CN itself counts as one"
@@ -227,9 +225,7 @@ def _reproduces(row: Mapping[str, float], printed: Mapping[str, PrintedValue]) -
     return all(status_of(printed[column], value) == "exact" for column, value in row.items())
 
 
-def compute_table_4_row(
-    folder: str, system: str | Retriever, k: int = 10
-) -> tuple[dict[str, float], dict[str, float]]:
+def compute_table_4_row(folder: str, system: str | Retriever, k: int = 10) -> tuple[dict[str, float], dict[str, float]]:
     """Computes a row of Table 4 with protocol `paper`.
 
     The paper averages rounded values of the four metrics: the coefficient of variation with one decimal, the others

@@ -25,7 +25,7 @@ from fcconan.retrieval.suites import encoder_system, make_systems, offline_syste
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.retrieval.trec import read_qrels, read_run, run_text
 from fcconan.scoring.names import check_names
-from fcconan.scoring.retrieval_metrics import ALL_METRICS, K, TABLE_4, cutoff_of, metric_names
+from fcconan.scoring.retrieval_metrics import ALL_METRICS, TABLE_4, K, cutoff_of, metric_names
 
 if TYPE_CHECKING:
     Systems = Any  # names, and in Python systems, classes, functions or runs of ranx
@@ -149,11 +149,14 @@ def bench(
     if sparsity:
         tables["sparsity"] = found.sparsity()
     plots: dict[str, Callable[[], Any]] = {
-        str(part): partial(forest, own, label="system") for part, own in tables["systems"].groupby("partition", sort=False)
+        str(part): partial(forest, own, label="system")
+        for part, own in tables["systems"].groupby("partition", sort=False)
     }
     for name, figure in FIGURES.items() if paper else ():
         if name in metrics:
-            plots[f"{name} ({figure})"] = partial(bars, scores[scores["metric"] == name], label="system", column="partition")
+            plots[f"{name} ({figure})"] = partial(
+                bars, scores[scores["metric"] == name], label="system", column="partition"
+            )
     files: dict[str, Callable[[], str]] = {"values.csv": found.values_csv}
     for name, each in runs.items():
         same = len({*map(id, each.rankings.values())}) == 1
@@ -188,7 +191,11 @@ def bench(
         plots=plots,
         files=files,
         choice="partition",
-        references=[CHANCE, *(name for name, each in runs.items() if each.is_reference), *(each["system"] for each in published)],
+        references=[
+            CHANCE,
+            *(name for name, each in runs.items() if each.is_reference),
+            *(each["system"] for each in published),
+        ],
         paper=Paper("systems", "system", "partition", {}, f"{chosen_primary[1]} on {collection.name}", baseline),
     )
 

@@ -17,9 +17,9 @@ from fcconan.scoring.message_auc import message_auc
 from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import difference_table, family, few_items, mean_intervals
 from fcconan.scoring.retrieval_metrics import (
-    K,
     METRICS,
     TABLE_4,
+    K,
     chance_levels,
     evaluate,
     judged_share,
@@ -51,9 +51,7 @@ class SystemRun(NamedTuple):
     is_reference: bool
 
 
-def choose_primary(
-    given: str | None, metrics: Sequence[str], collection: Collection, paper: bool
-) -> tuple[str, str]:
+def choose_primary(given: str | None, metrics: Sequence[str], collection: Collection, paper: bool) -> tuple[str, str]:
     """Returns partition and metric of the tests.
 
     By default, these are the first NDCG and the largest partition whose labels validators confirmed; if there is none,
@@ -102,10 +100,9 @@ class Benchmark:
         self.collection, self.runs, self.metrics, self.paper = collection, runs, metrics, paper
         self.primary, self.bootstrap = primary, bootstrap
         self.summarised = [name for name in metrics if name.partition("@")[0] + f"@{K}" in TABLE_4] or [*metrics]
-        rows = {key: row for row, key in enumerate(collection.queries)}
-        columns = {key: column for column, key in enumerate(collection.corpus)}
+        self.rows = rows = {key: row for row, key in enumerate(collection.queries)}
+        self.columns = columns = {key: column for column, key in enumerate(collection.corpus)}
         self.labels: dict[str, Floats] = {}
-        self.positives: Ints = np.empty((0, 2), dtype=np.int64)
         for part, qrels in collection.partitions.items():
             self.labels[part] = np.full((len(rows), len(columns)), np.nan)
             for query, judged in qrels.items():
@@ -166,7 +163,9 @@ class Benchmark:
             low, high = mean_intervals(np.nan_to_num(each), there.astype(float), self.bootstrap)
             low[-1] = high[-1] = np.nan  # chance is exact
             names = {"system": [*self.names, CHANCE], "partition": part, "metric": metric}
-            parts.append(pd.DataFrame({**names, "value": means(each), "low": low, "high": high, "n": there.sum(axis=1)}))
+            parts.append(
+                pd.DataFrame({**names, "value": means(each), "low": low, "high": high, "n": there.sum(axis=1)})
+            )
         return pd.concat(parts, ignore_index=True)
 
     def systems(self, scores: "DataFrame") -> "DataFrame":
@@ -180,7 +179,9 @@ class Benchmark:
             run.rankings.get(row.partition, Rankings()).failures if (run := self.runs.get(row.system)) else {}
             for row in table.itertuples()
         ]
-        return table.assign(n_failed=[*map(len, failures)], reason=[next(iter(each.values()), None) for each in failures])
+        return table.assign(
+            n_failed=[*map(len, failures)], reason=[next(iter(each.values()), None) for each in failures]
+        )
 
     def differences(self, baseline: tuple[str, ...]) -> "DataFrame":
         """Returns differences of systems, with tests of one family on the primary metric.
@@ -240,7 +241,12 @@ class Benchmark:
         from pandas import DataFrame
 
         rows = [
-            {"a": a, "b": b, "metric": metric, "value": _tau(*(means(self.values[part, metric])[:-1] for part in (a, b)))}
+            {
+                "a": a,
+                "b": b,
+                "metric": metric,
+                "value": _tau(*(means(self.values[part, metric])[:-1] for part in (a, b))),
+            }
             for a, b in combinations(self.labels if len(self.names) > 1 else (), 2)
             for metric in self.metrics
         ]
@@ -275,11 +281,10 @@ class Benchmark:
 
         part, labels = [*self.labels.items()][-1]
         metrics = [name for name in self.metrics if name.partition("@")[0] in METRICS]
-        rows_of, columns_of = ({key: at for at, key in enumerate(each)} for each in (self.collection.queries, self.collection.corpus))
-        qrels = self.collection.partitions[part]
-        positives = np.array(
-            [(rows_of[query], columns_of[key]) for query in rows_of for key, value in qrels.get(query, {}).items() if value > 0]
-        ).reshape(-1, 2)
+        judged = [
+            (query, each) for query in self.rows for each in self.collection.partitions[part].get(query, {}).items()
+        ]
+        positives = np.array([(self.rows[query], self.columns[key]) for query, (key, value) in judged if value > 0])
         generator = np.random.default_rng(self.bootstrap.seed)
 
         def score(known: Floats) -> dict[str, Floats]:
@@ -298,7 +303,10 @@ class Benchmark:
                 known = np.full(labels.shape, np.nan)
                 known[kept] = labels[kept]
                 for metric, values in score(known).items():
-                    found = {**dict(zip([*self.names, CHANCE], values, strict=True)), "tau": _tau(values[:-1], full[metric][:-1])}
+                    found = {
+                        **dict(zip([*self.names, CHANCE], values, strict=True)),
+                        "tau": _tau(values[:-1], full[metric][:-1]),
+                    }
                     key = {"metric": metric, "fraction": fraction, "positives": n}
                     rows += [{"system": name, **key, "value": value} for name, value in found.items()]
         grouped = DataFrame(rows).groupby(["system", "metric", "fraction", "positives"], sort=False)["value"]
@@ -329,7 +337,9 @@ class Benchmark:
         rows = [
             {"system": name, "query": query, "reason": reason}
             for name in self.names
-            for query, reason in {k: v for run in self.runs[name].rankings.values() for k, v in run.failures.items()}.items()
+            for query, reason in {
+                k: v for run in self.runs[name].rankings.values() for k, v in run.failures.items()
+            }.items()
         ]
         return DataFrame(rows, columns=["system", "query", "reason"])
 
@@ -352,22 +362,34 @@ class Benchmark:
         shares = means(self.values[part, JUDGED])[:-1] if (part, JUDGED) in self.values else np.ones(1)
         if np.nanmin(shares) < 1:
             low, high = (f"{100 * end:.0f}" for end in (np.nanmin(shares), np.nanmax(shares)))
-            lines.append(f"{low} to {high}% of the first {K} CNs are judged in {part}; others count as wrong: see judged_only.")
+            lines.append(
+                f"{low} to {high}% of the first {K} CNs are judged in {part}; others count as wrong: see judged_only."
+            )
         for name in self.names:
             rankings = [*self.runs[name].rankings.values()][-1]
             if rankings.failures:
                 first = next(iter(rankings.failures.values()))
-                lines.append(f"{name} failed on {len(rankings.failures)} of {m} HS, which its scores leave out: {first}")
-            short = sum(len(rankings.get(query, ())) < min(K, len(self.collection.corpus)) for query in self.collection.queries if query not in rankings.failures)
+                lines.append(
+                    f"{name} failed on {len(rankings.failures)} of {m} HS, which its scores leave out: {first}"
+                )
+            short = sum(
+                len(rankings.get(query, ())) < min(K, len(self.collection.corpus))
+                for query in self.collection.queries
+                if query not in rankings.failures
+            )
             if short:
                 lines.append(f"{name} ranks fewer than {K} CNs for {short} of {m} HS; others count as not found.")
             if sum(each[0][1] < each[-1][1] for each in rankings.values() if each) > len(rankings) / 2:
-                lines.append(f"{name} ranks by score, highest first, but its lists mostly begin with the lowest: check the sign of its scores.")
+                lines.append(
+                    f"{name} ranks by score, highest first, but its lists mostly begin with the lowest: check the sign of its scores."
+                )
         return lines + few_items(int(np.isfinite(self.values[part, metric]).sum(axis=1).max()), self.bootstrap)
 
 
 def _tau(x: Floats, y: Floats) -> float:
     from scipy.stats import kendalltau
 
-    x, y = (each.round(10)[np.isfinite(x) & np.isfinite(y)] for each in (x, y))  # equal means may differ in the last digits
+    x, y = (
+        each.round(10)[np.isfinite(x) & np.isfinite(y)] for each in (x, y)
+    )  # equal means may differ in the last digits
     return float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan

@@ -72,7 +72,10 @@ class Collection:
                 "of judgements, expected all three: give a retrieval dataset, such as fc-conan or demo"
             )
         for name, qrels in self.partitions.items():
-            unknown = [*({*qrels} - {*self.queries}), *({key for row in qrels.values() for key in row} - {*self.corpus})]
+            unknown = [
+                *({*qrels} - {*self.queries}),
+                *({key for row in qrels.values() for key in row} - {*self.corpus}),
+            ]
             if unknown:
                 raise InputError(
                     f"{name} judges {min(unknown)}, which is not in {self.name}: correct the judgements, or under "
@@ -251,9 +254,7 @@ def _loading(dataset: str) -> Iterator[tuple[Sequence[str], Any]]:
     with tempfile.TemporaryDirectory() as folder:
 
         def rows(config: str, split: str = "test") -> list[dict[str, Any]]:
-            splits: Any = datasets.load_dataset(
-                dataset, config, cache_dir=folder if Path(dataset).is_dir() else None
-            )
+            splits: Any = datasets.load_dataset(dataset, config, cache_dir=folder if Path(dataset).is_dir() else None)
             return [*splits[split if split in splits else next(iter(splits))]]
 
         try:

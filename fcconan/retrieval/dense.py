@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fcconan.data import one_line, quiet_hub
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Rankings, top_k
+from fcconan.retrieval.systems import Rankings
 
 Vectors = npt.NDArray[np.float32]
 
@@ -150,7 +150,7 @@ def _load_model(model: str, revision: str | None, device: str | None) -> Any:
 
 
 class Dense:
-    """Ranks by the cosine of vectors.
+    """Ranks by the cosine of vectors, with an exact index of faiss.
 
     Args:
         name: Name of the system.
@@ -166,6 +166,17 @@ class Dense:
         Raises:
             InputError: The encoder cannot be used.
         """
+        try:
+            import faiss
+        except ImportError as error:
+            raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
         catalogue, ids = self.encoder.encode([*corpus.values()], role=DOCUMENT), list(corpus)
-        vectors = self.encoder.encode([*queries.values()], role=QUERY)
-        return Rankings({query: top_k(catalogue @ each, ids, k) for query, each in zip(queries, vectors, strict=True)})
+        index = faiss.IndexFlatIP(catalogue.shape[1])
+        index.add(catalogue)
+        found = zip(*index.search(self.encoder.encode([*queries.values()], role=QUERY), min(k, len(ids))), strict=True)
+        return Rankings(
+            {
+                query: [(ids[place], float(score)) for score, place in zip(*each, strict=True)]
+                for query, each in zip(queries, found, strict=True)
+            }
+        )

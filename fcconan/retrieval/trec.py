@@ -68,7 +68,7 @@ def _lines(path: Path, widths: Collection[int], column: int) -> Iterator[tuple[l
             value = math.nan
         if len(parts) not in widths or not math.isfinite(value):
             raise InputError(
-                f"{path}, line {number}: found {line[:80]!r}, expected `query Q0 document rank score name` of a run, or "
+                f"{path}, line {number}: found {line[:80]!r}, expected `query Q0 document rank score name` of a run or "
                 "`query 0 document relevance` of qrels: correct the line"
             )
         yield parts, value

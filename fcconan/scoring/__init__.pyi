@@ -51,6 +51,14 @@ from .correlation.ndcg import (
 from .correlation.stability import (
     stability as stability,
 )
+from .intervals import (
+    CHUNK as CHUNK,
+    bootstrap_means as bootstrap_means,
+    means as means,
+    percentile_interval as percentile_interval,
+    safe_divide as safe_divide,
+    summary as summary,
+)
 from .ranking import (
     rank as rank,
 )
@@ -64,9 +72,6 @@ from .reliability_data import (
     ReliabilityData as ReliabilityData,
     read_reliability_data as read_reliability_data,
 )
-from .score_table import (
-    ScoreTable as ScoreTable,
-)
 from .retrieval_metrics import (
     ALL_METRICS as ALL_METRICS,
     TABLE_4 as TABLE_4,
@@ -74,20 +79,15 @@ from .retrieval_metrics import (
     evaluate as evaluate,
     metric_names as metric_names,
 )
+from .score_table import (
+    ScoreTable as ScoreTable,
+)
 from .significance.families import (
     LEVEL as LEVEL,
     Family as Family,
     family_parts as family_parts,
     floor_notes as floor_notes,
     p_floor as p_floor,
-)
-from .intervals import (
-    CHUNK as CHUNK,
-    bootstrap_means as bootstrap_means,
-    means as means,
-    percentile_interval as percentile_interval,
-    safe_divide as safe_divide,
-    summary as summary,
 )
 from .text.bertscore import (
     BertScore as BertScore,

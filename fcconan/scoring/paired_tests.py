@@ -9,8 +9,8 @@ import numpy as np
 from fcconan.data import count_noun
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
-from fcconan.scoring.names import check_names
 from fcconan.scoring.intervals import chunks, draws, means, percentile_interval, safe_divide
+from fcconan.scoring.names import check_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame

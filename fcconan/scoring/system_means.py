@@ -8,10 +8,10 @@ import numpy as np
 from fcconan.data import RATER_KINDS
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
+from fcconan.scoring.intervals import safe_divide
 from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import difference_table, family, few_items, mean_intervals
 from fcconan.scoring.powered import Sample, estimate, summarise
-from fcconan.scoring.intervals import safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series

