@@ -34,9 +34,8 @@ def bars(table: "DataFrame", *, label: str, column: str) -> Any:
     figure = Figure(figsize=(8, 4), layout="constrained")
     axes = figure.subplots()
     order = {"index": table[label].unique(), "columns": table[column].unique()}
-    wide, low, high = (
-        table.pivot(index=label, columns=column, values=each).reindex(**order) for each in ("value", "low", "high")
-    )
+    pivots = (table.pivot(index=label, columns=column, values=each) for each in ("value", "low", "high"))
+    wide, low, high = (each.reindex(**order) for each in pivots)
     for place, name in enumerate(wide):
         width = 0.8 / len(wide.columns)
         at = [row + (place - (len(wide.columns) - 1) / 2) * width for row in range(len(wide))]

@@ -132,37 +132,35 @@ def bench(
         raise InputError(f"no system ranks any HS; {names[0]}: {next(iter(last[names[0]].failures.values()))}")
 
     found = Benchmark(collection, runs, metrics, chosen_primary, paper, bootstrap)
-    scores, tiers = found.scores(found.values), found.tiers()
-    is_paper = paper and collection.name == "fc-conan" and {*chosen} == {*TIERS} and metrics == TABLE_4
-    published = _published() if is_paper else []
+    scores, tiers, published = found.scores(found.values), found.tiers(), []
+    if paper and collection.name == "fc-conan" and {*chosen} == {*TIERS} and metrics == TABLE_4:
+        published = _published()
+        tiers = concat([tiers, DataFrame(published)], ignore_index=True)
     tables = {
         "systems": found.systems(scores),
-        "scores": scores,
-        "judged_only": found.scores(found.judged),
         "differences": found.differences(baseline),
         "message_auc": found.message_auc(baseline),
-        "tiers": concat([tiers, DataFrame(published)]) if published else tiers,
+        "tiers": tiers,
+        "scores": scores,
+        "judged_only": found.scores(found.judged),
         "orders": found.rank_correlations(),
         "partitions": found.partitions(),
         "failures": found.failures(),
     }
     if sparsity:
         tables["sparsity"] = found.sparsity()
-    plots: dict[str, Callable[[], Any]] = {
-        str(part): partial(forest, own, label="system")
-        for part, own in tables["systems"].groupby("partition", sort=False)
-    }
-    for name, figure in FIGURES.items() if paper else ():
-        if name in metrics:
-            plots[f"{name} ({figure})"] = partial(
-                bars, scores[scores["metric"] == name], label="system", column="partition"
-            )
+    plots: dict[str, Callable[[], Any]] = {}
+    for part, own in tables["systems"].groupby("partition", sort=False):
+        plots[str(part)] = partial(forest, own, label="system")
+    for name in [name for name in FIGURES if paper and name in metrics]:
+        own = scores[scores["metric"] == name]
+        plots[f"{name} ({FIGURES[name]})"] = partial(bars, own, label="system", column="partition")
     files: dict[str, Callable[[], str]] = {"values.csv": found.values_csv}
     for name, each in runs.items():
         same = len({*map(id, each.rankings.values())}) == 1
         for part, rankings in each.rankings.items():
-            file = "-".join([name, *([] if same else [part])]).replace("/", "_")
-            files[f"runs/{file}.trec"] = partial(run_text, name, rankings)
+            file = name if same else f"{name}-{part}"
+            files[f"runs/{file.replace('/', '_')}.trec"] = partial(run_text, name, rankings)
     given_files = [each for each in (*run, *qrels.values(), suite) if isinstance(each, str | PathLike)]
     left_out = collection.train_left_out
     identity = {
@@ -180,22 +178,19 @@ def bench(
         "files": ",".join(name_with_hash(Path(each)) for each in given_files) or None,
     }
     identity |= vars(bootstrap) if bootstrap.resamples else {"resamples": 0, "seed": bootstrap.seed}
+    values = ("systems", "scores", "judged_only", "message_auc", "tiers", "sparsity")
+    references = [CHANCE, *(name for name, each in runs.items() if each.is_reference)]
     return Result(
         "bench",
         tables,
         identity,
         found.notes(),
-        intervals={"differences": "difference"}
-        | dict.fromkeys(("systems", "scores", "judged_only", "message_auc", "tiers", "sparsity"), "value"),
+        intervals={"differences": "difference", **dict.fromkeys(values, "value")},
         pivots={"systems": Pivot(("system",), ("partition",)), "tiers": Pivot(("system",), ("statistic",))},
         plots=plots,
         files=files,
         choice="partition",
-        references=[
-            CHANCE,
-            *(name for name, each in runs.items() if each.is_reference),
-            *(each["system"] for each in published),
-        ],
+        references=[*references, *(each["system"] for each in published)],
         paper=Paper("systems", "system", "partition", {}, f"{chosen_primary[1]} on {collection.name}", baseline),
     )
 

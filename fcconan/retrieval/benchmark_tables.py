@@ -138,12 +138,7 @@ class Benchmark:
         found: Values = {}
         metrics = [name for name in self.metrics if not (judged and name.startswith("accuracy@"))]
         for part, labels in self.labels.items():
-            how: Any = {"paper": self.paper, "judged": judged}
-            each = [
-                evaluate(self.orders[name, part], labels, metrics, self.failed[name, part], **how)
-                for name in self.names
-            ] + [chance_levels(labels, metrics, **how)]
-            found |= {(part, metric): np.stack([one[metric] for one in each]) for metric in metrics}
+            found |= {(part, name): each for name, each in self._of_part(part, labels, metrics, judged=judged).items()}
             if not judged:
                 shares = [judged_share(self.orders[name, part], labels, self.failed[name, part]) for name in self.names]
                 found[part, JUDGED] = np.stack([*shares, np.full(len(labels), np.nan)])
@@ -152,6 +147,15 @@ class Benchmark:
             averages[ALL] = np.mean([*averages.values()], axis=0)
             found |= {(part, AVERAGE): each for part, each in averages.items()}
         return found
+
+    def _of_part(self, part: str, labels: Floats, metrics: Sequence[str], *, judged: bool = False) -> dict[str, Floats]:
+        """Returns the values of all systems and of chance on a partition, with its labels or others."""
+        how: Any = {"paper": self.paper, "judged": judged}
+        each = [
+            evaluate(self.orders[name, part], labels, metrics, self.failed[name, part], **how) for name in self.names
+        ]
+        each.append(chance_levels(labels, metrics, **how))
+        return {metric: np.stack([one[metric] for one in each]) for metric in metrics}
 
     def scores(self, values: Values) -> "DataFrame":
         """Returns means over HS with intervals, for each system and for chance."""
@@ -162,10 +166,8 @@ class Benchmark:
             there = np.isfinite(each)
             low, high = mean_intervals(np.nan_to_num(each), there.astype(float), self.bootstrap)
             low[-1] = high[-1] = np.nan  # chance is exact
-            names = {"system": [*self.names, CHANCE], "partition": part, "metric": metric}
-            parts.append(
-                pd.DataFrame({**names, "value": means(each), "low": low, "high": high, "n": there.sum(axis=1)})
-            )
+            found = {"system": [*self.names, CHANCE], "partition": part, "metric": metric, "value": means(each)}
+            parts.append(pd.DataFrame({**found, "low": low, "high": high, "n": there.sum(axis=1)}))
         return pd.concat(parts, ignore_index=True)
 
     def systems(self, scores: "DataFrame") -> "DataFrame":
@@ -179,9 +181,8 @@ class Benchmark:
             run.rankings.get(row.partition, Rankings()).failures if (run := self.runs.get(row.system)) else {}
             for row in table.itertuples()
         ]
-        return table.assign(
-            n_failed=[*map(len, failures)], reason=[next(iter(each.values()), None) for each in failures]
-        )
+        reasons = [next(iter(each.values()), None) for each in failures]
+        return table.assign(n_failed=[*map(len, failures)], reason=reasons)
 
     def differences(self, baseline: tuple[str, ...]) -> "DataFrame":
         """Returns differences of systems, with tests of one family on the primary metric.
@@ -240,16 +241,11 @@ class Benchmark:
         """Returns Kendall's tau-b between the orders of systems on two partitions, for each metric."""
         from pandas import DataFrame
 
-        rows = [
-            {
-                "a": a,
-                "b": b,
-                "metric": metric,
-                "value": _tau(*(means(self.values[part, metric])[:-1] for part in (a, b))),
-            }
-            for a, b in combinations(self.labels if len(self.names) > 1 else (), 2)
-            for metric in self.metrics
-        ]
+        rows = []
+        for a, b in combinations(self.labels if len(self.names) > 1 else (), 2):
+            for metric in self.metrics:
+                orders = [means(self.values[part, metric])[:-1] for part in (a, b)]
+                rows.append({"a": a, "b": b, "metric": metric, "value": _tau(*orders)})
         return DataFrame(rows, columns=["a", "b", "metric", "value"])
 
     def tiers(self) -> "DataFrame":
@@ -281,19 +277,13 @@ class Benchmark:
 
         part, labels = [*self.labels.items()][-1]
         metrics = [name for name in self.metrics if name.partition("@")[0] in METRICS]
-        judged = [
-            (query, each) for query in self.rows for each in self.collection.partitions[part].get(query, {}).items()
-        ]
-        positives = np.array([(self.rows[query], self.columns[key]) for query, (key, value) in judged if value > 0])
+        qrels = self.collection.partitions[part]
+        judged = [(query, *each) for query in self.rows for each in qrels.get(query, {}).items()]
+        positives = np.array([(self.rows[query], self.columns[key]) for query, key, value in judged if value > 0])
         generator = np.random.default_rng(self.bootstrap.seed)
 
         def score(known: Floats) -> dict[str, Floats]:
-            how: Any = {"paper": self.paper}
-            each = [
-                evaluate(self.orders[name, part], known, metrics, self.failed[name, part], **how) for name in self.names
-            ]
-            each.append(chance_levels(known, metrics, **how))
-            return {metric: means(np.stack([one[metric] for one in each])) for metric in metrics}
+            return {metric: means(each) for metric, each in self._of_part(part, known, metrics).items()}
 
         full, rows = score(labels), list[dict[str, Any]]()
         for fraction in FRACTIONS:
@@ -303,12 +293,10 @@ class Benchmark:
                 known = np.full(labels.shape, np.nan)
                 known[kept] = labels[kept]
                 for metric, values in score(known).items():
-                    found = {
-                        **dict(zip([*self.names, CHANCE], values, strict=True)),
-                        "tau": _tau(values[:-1], full[metric][:-1]),
-                    }
                     key = {"metric": metric, "fraction": fraction, "positives": n}
-                    rows += [{"system": name, **key, "value": value} for name, value in found.items()]
+                    tau = "tau", _tau(values[:-1], full[metric][:-1])
+                    named = [*zip([*self.names, CHANCE], values, strict=True), tau]
+                    rows += [{"system": name, **key, "value": value} for name, value in named]
         grouped = DataFrame(rows).groupby(["system", "metric", "fraction", "positives"], sort=False)["value"]
         ends = {"low": lambda each: each.quantile(0.025), "high": lambda each: each.quantile(0.975)}
         return grouped.agg(value="mean", sd="std", **ends).reset_index()
@@ -337,11 +325,10 @@ class Benchmark:
         rows = [
             {"system": name, "query": query, "reason": reason}
             for name in self.names
-            for query, reason in {
-                k: v for run in self.runs[name].rankings.values() for k, v in run.failures.items()
-            }.items()
+            for rankings in self.runs[name].rankings.values()
+            for query, reason in rankings.failures.items()
         ]
-        return DataFrame(rows, columns=["system", "query", "reason"])
+        return DataFrame(rows, columns=["system", "query", "reason"]).drop_duplicates()
 
     def values_csv(self) -> str:
         """Returns the values of each HS as CSV."""
@@ -357,39 +344,29 @@ class Benchmark:
 
     def notes(self) -> list[str]:
         """Returns what in the data changes how values are read."""
-        part, metric = self.primary
-        lines, m = [], len(self.collection.queries)
-        shares = means(self.values[part, JUDGED])[:-1] if (part, JUDGED) in self.values else np.ones(1)
+        (part, metric), m = self.primary, len(self.rows)
+        lines = []
+        shares = means(self.values[part, JUDGED])[:-1] if part in self.labels else np.ones(1)
         if np.nanmin(shares) < 1:
             low, high = (f"{100 * end:.0f}" for end in (np.nanmin(shares), np.nanmax(shares)))
-            lines.append(
-                f"{low} to {high}% of the first {K} CNs are judged in {part}; others count as wrong: see judged_only."
-            )
+            found = f"{low} to {high}% of the first {K} CNs are judged in {part}"
+            lines.append(f"{found}; others count as wrong: see judged_only.")
         for name in self.names:
             rankings = [*self.runs[name].rankings.values()][-1]
-            if rankings.failures:
-                first = next(iter(rankings.failures.values()))
-                lines.append(
-                    f"{name} failed on {len(rankings.failures)} of {m} HS, which its scores leave out: {first}"
-                )
-            short = sum(
-                len(rankings.get(query, ())) < min(K, len(self.collection.corpus))
-                for query in self.collection.queries
-                if query not in rankings.failures
-            )
-            if short:
+            if failures := rankings.failures:
+                first = next(iter(failures.values()))
+                lines.append(f"{name} failed on {len(failures)} of {m} HS, which its scores leave out: {first}")
+            lengths = [len(rankings.get(query, ())) for query in self.rows if query not in failures]
+            if short := sum(length < min(K, len(self.columns)) for length in lengths):
                 lines.append(f"{name} ranks fewer than {K} CNs for {short} of {m} HS; others count as not found.")
             if sum(each[0][1] < each[-1][1] for each in rankings.values() if each) > len(rankings) / 2:
-                lines.append(
-                    f"{name} ranks by score, highest first, but its lists mostly begin with the lowest: check the sign of its scores."
-                )
+                lines.append(f"{name} lists mostly the lowest score first, but the highest counts: check their signs.")
         return lines + few_items(int(np.isfinite(self.values[part, metric]).sum(axis=1).max()), self.bootstrap)
 
 
 def _tau(x: Floats, y: Floats) -> float:
     from scipy.stats import kendalltau
 
-    x, y = (
-        each.round(10)[np.isfinite(x) & np.isfinite(y)] for each in (x, y)
-    )  # equal means may differ in the last digits
+    there = np.isfinite(x) & np.isfinite(y)
+    x, y = x[there].round(10), y[there].round(10)  # equal means may differ in the last digits
     return float(kendalltau(x, y).statistic) if len(x) > 1 else np.nan

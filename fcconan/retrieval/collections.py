@@ -72,11 +72,8 @@ class Collection:
                 "of judgements, expected all three: give a retrieval dataset, such as fc-conan or demo"
             )
         for name, qrels in self.partitions.items():
-            unknown = [
-                *({*qrels} - {*self.queries}),
-                *({key for row in qrels.values() for key in row} - {*self.corpus}),
-            ]
-            if unknown:
+            judged = {key for row in qrels.values() for key in row}
+            if unknown := ({*qrels} - {*self.queries}) | (judged - {*self.corpus}):
                 raise InputError(
                     f"{name} judges {min(unknown)}, which is not in {self.name}: correct the judgements, or under "
                     "protocol paper use CNs with a positive in bronze only"
@@ -263,8 +260,8 @@ def _loading(dataset: str) -> Iterator[tuple[Sequence[str], Any]]:
             raise
         except Exception as error:  # many types, from the Hub, the file system and pyarrow
             raise InputError(
-                f"{dataset} cannot be loaded ({type(error).__name__}: {error}), expected the configs corpus and queries "
-                "with _id and text, and qrels with query-id, corpus-id and score: check the name or folder"
+                f"{dataset} cannot be loaded ({type(error).__name__}: {error}), expected the configs corpus and "
+                "queries with _id and text, and qrels with query-id, corpus-id and score: check the name or folder"
             ) from error
 
 
