@@ -124,7 +124,7 @@ def load_collection(dataset: RowSource, *, shared_cn: bool = False) -> Collectio
     # By its name, as building is above this package; only the name of a dataset in the catalogue is built.
     folder = Path(dataset)
     if not folder.exists():
-        folder = pkgutil.resolve_name("fcconan.services:built_folder")(dataset)
+        folder = pkgutil.resolve_name("fcconan.services.locations:built_folder")(dataset)
         folder = (hub_release(str(dataset)) if is_hub_name(str(dataset)) else None) or folder
     if (folder / MANIFEST).is_file():
         return _of_release(folder, shared_cn)
