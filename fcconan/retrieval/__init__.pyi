@@ -12,6 +12,10 @@ from .benchmark_statistics import (
     ranked_systems as ranked_systems,
     score_rows as score_rows,
 )
+from .chat import (
+    Reranker as Reranker,
+    ZeroShot as ZeroShot,
+)
 from .collections import (
     Collection as Collection,
     load_collection as load_collection,
@@ -52,6 +56,9 @@ from .lexical import (
     Random as Random,
     TfIdf as TfIdf,
 )
+from .openai_embeddings import (
+    OpenAIEncoder as OpenAIEncoder,
+)
 from .ranx_forms import (
     to_qrels as to_qrels,
     to_ranx as to_ranx,
@@ -75,6 +82,7 @@ from .systems import (
     Rankings as Rankings,
     Retriever as Retriever,
     TrainingPair as TrainingPair,
+    check_run as check_run,
     rank_all as rank_all,
 )
 from .trec import (
