@@ -1,6 +1,10 @@
 from .benchmark import (
     bench as bench,
 )
+from .chat import (
+    Reranker as Reranker,
+    ZeroShot as ZeroShot,
+)
 from .collections import (
     Collection as Collection,
     load_collection as load_collection,
@@ -32,6 +36,9 @@ from .lexical import (
     Random as Random,
     TfIdf as TfIdf,
 )
+from .openai_embeddings import (
+    OpenAIEncoder as OpenAIEncoder,
+)
 from .suites import (
     encoder_system as encoder_system,
     load_suite as load_suite,
@@ -44,6 +51,7 @@ from .systems import (
     Rankings as Rankings,
     Retriever as Retriever,
     TrainingPair as TrainingPair,
+    check_run as check_run,
     rank_all as rank_all,
 )
 from .trec import (

@@ -58,10 +58,12 @@ def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | Non
     """Returns what is expected if a response lacks a vector for each text."""
     try:
         vectors = _vectors(response)
-        usable = vectors.ndim == 2 and len(vectors) == len(request["input"]) and bool(vectors.any(axis=1).all())
-    except (KeyError, TypeError, ValueError):
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(vectors, axis=1)  # infinite for very large finite numbers
+        usable = len(lengths) == len(request["input"]) and bool((np.isfinite(lengths) & (lengths > 0)).all())
+    except (KeyError, TypeError, ValueError, OverflowError):
         usable = False
-    return None if usable else f"expected {len(request['input'])} vectors of equal length that are not all 0"
+    return None if usable else f"expected {len(request['input'])} vectors of finite numbers that are not all 0"
 
 
 def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:

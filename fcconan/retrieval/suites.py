@@ -51,7 +51,7 @@ def load_suite(path: Path | None = None) -> dict[str, Settings]:
         systems = data.get("systems")
         if {*data} != {"systems"} or not all(isinstance(one, dict) for one in (systems, *(systems or {}).values())):
             raise InputError(f"{each} has {', '.join(data)}, expected `systems:` with a mapping for each: {SUITE}")
-        found |= systems
+        found |= systems or {}
     return found
 
 
@@ -179,7 +179,8 @@ def _own(given: Any, train: Sequence[TrainingPair]) -> Retriever:
                 sys.path.insert(0, folder)
             given = pkgutil.resolve_name(given)
         if inspect.isclass(given) or inspect.isroutine(given):
-            given = given(train=[*train]) if "train" in inspect.signature(given).parameters else given()
+            asked = {"train": [*train]} if "train" in inspect.signature(given).parameters else {}
+            given = given(**asked)
     except InputError:
         raise
     except Exception as error:  # of a user's code
