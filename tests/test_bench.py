@@ -22,7 +22,6 @@ from sklearn.metrics import roc_auc_score
 
 from fcconan import Bootstrap, Endpoint, InputError, Result, bench
 from fcconan.scoring import chance_levels, evaluate, metric_names
-from fcconan.scoring.arrays import Floats
 from fcconan.scoring.message_auc import message_auc
 from fcconan.scoring.paired_tests import sign_flips
 from tests.models.server import KEY, Server

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import pytest
+from fcconan.scoring.retrieval.evaluation import Ranking
 
 from fcconan.errors import InputError
 from fcconan.generation.items import Item
@@ -10,7 +11,6 @@ from fcconan.generation.retrieval_baseline import RetrievalGenerator
 from fcconan.generation.training_pool import TrainingPool
 from fcconan.retrieval import factories
 from fcconan.retrieval.systems import Rankings
-from fcconan.scoring.retrieval.evaluation import Ranking
 from tests.generation.test_examples import item, made
 
 OMBREY, TESSOK, VELMARI = (

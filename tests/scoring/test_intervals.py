@@ -8,8 +8,6 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
-from fcconan.scoring.significance import intervals
-from fcconan.scoring.significance.families import sign_flip_tests
 from fcconan.scoring.intervals import (
     bootstrap_means,
     kendall_tau,
@@ -18,6 +16,8 @@ from fcconan.scoring.intervals import (
     percentile_interval,
     summary,
 )
+from fcconan.scoring.significance import intervals
+from fcconan.scoring.significance.families import sign_flip_tests
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan

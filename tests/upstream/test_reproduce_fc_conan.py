@@ -5,6 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 
 from fcconan.reproduction import fc_conan
 from fcconan.reproduction.comparison import Cell, as_rows, reproduce
@@ -12,7 +13,6 @@ from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.fc_conan import recompute
 from fcconan.reproduction.published import load_paper
 from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import BenchmarkSettings
 from fcconan.retrieval.collections import load_collection
 from fcconan.retrieval.lexical import BM25
 from tests.upstream.conftest import Release, shared_folder
