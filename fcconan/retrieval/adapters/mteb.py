@@ -1,10 +1,10 @@
 """Retrieval tasks for `mteb`, one for each tier of a dataset.
 
-`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.evaluate_run`. It divides MAP at k by the
+`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.bench`. It divides MAP at k by the
 number of all positives. Two definitions differ:
 
-- Ties: `mteb` ranks the greater id first; `evaluate_run` orders equal scores by a hash.
-- `accuracy`: in `mteb`, recall at 1; in `evaluate_run`, the share of CNs correctly inside or outside the first k.
+- Ties: `mteb` ranks the greater id first; `bench` orders equal scores by a hash.
+- `accuracy`: in `mteb`, recall at 1; in `bench`, the share of CNs correctly inside or outside the first k.
 
 Both treat judgements below 1 and unjudged pairs as not relevant.
 """
