@@ -60,7 +60,6 @@ BUILT = {
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
     "judging/rating.py": ["result"],
-    "retrieval/chat.py": ["diagnostics"],
     "services/datasets.py": ["hydrate"],
 }
 
@@ -134,7 +133,6 @@ def test_figures_of_dictionaries_are_defined() -> None:
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction.values import STATUSES
-    from fcconan.retrieval.chat import STATUSES as CALLS
     from fcconan.scoring import agreement
     from fcconan.scoring.correlation import coefficients, levels
     from fcconan.scoring.retrieval import metrics
@@ -143,7 +141,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.scoring.verdicts import COEFFICIENTS
 
     found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
-    found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES, *CALLS}
+    found |= {*text.TEXT_METRICS, *coefficients.COEFFICIENTS, *STATUSES}
     found |= {*agreement.AGREEMENT_COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in FIELDS}
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import one_line
+from fcconan.data import one_line, show_traceback
 from fcconan.errors import InputError
 
 Ranking = list[tuple[str, float]]
@@ -100,6 +100,7 @@ def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str,
     except InputError:
         raise
     except Exception as error:  # of a user's code
+        show_traceback(error)
         if len(queries) == 1:
             return Rankings(failures=dict.fromkeys(queries, format_error(error)))
         parts = [rank_all(system, {key: text}, corpus, k) for key, text in queries.items()]
