@@ -116,6 +116,12 @@ def check_run(
 ) -> dict[str, Ranking]:
     """Returns a run in the order of the queries, with scores as floats.
 
+    Args:
+        name: Name of the system, for messages.
+        run: Query id -> corpus ids with scores.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
+
     Raises:
         InputError: The run has another form, unknown ids, a corpus id twice, or a score that is not finite.
     """
