@@ -7,7 +7,7 @@ from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item
 from fcconan.generation.training_pool import TrainingPool
-from fcconan.retrieval import Retriever, make_systems, rank_all
+from fcconan.retrieval import make_systems, rank_all
 
 NO_CANDIDATES = "no_candidates"
 
@@ -19,7 +19,7 @@ class RetrievalGenerator:
 
     Args:
         pool: Pairs whose CNs are ranked.
-        retriever: A system of `benchmarks/retrieval.yaml`, `module:factory`, or a system.
+        retriever: What names or makes a system; see `fcconan.retrieval.make_systems`.
         name: Name of the system; by default the name of the retriever with `:retrieval`.
         options: Further arguments of `make_systems`.
 
@@ -37,7 +37,7 @@ class RetrievalGenerator:
     def __init__(
         self,
         pool: TrainingPool,
-        retriever: str | Retriever = "tfidf",
+        retriever: Any = "tfidf",
         *,
         name: str | None = None,
         **options: Any,

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from fcconan.data import show_traceback
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import Rankings, Retriever, format_error, rank_all
 from fcconan.scoring import Floats, Ints
@@ -90,6 +91,13 @@ def held_out_scores(
 ) -> dict[str, tuple[Floats, Ints]]:
     """Returns the cross-validated scores of a system in `AUC_FOLDS` folds, for the message AUC.
 
+    Args:
+        system: The system.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
+        qrels: Partition -> query id -> corpus id -> relevance.
+        groups: Leakage group of each query, in their order.
+
     Returns:
         Partition -> scores of shape (HS, CNs), see `score_matrix`, and the fold of each HS, of shape (HS,).
 
@@ -106,6 +114,11 @@ def held_out_scores(
 
 def score_matrix(run: Rankings, queries: Mapping[str, str], corpus: Mapping[str, str]) -> Floats:
     """Returns the scores of a run as a matrix.
+
+    Args:
+        run: The run.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
 
     Returns:
         Scores of shape (HS, CNs): minus infinity for an unranked CN, nan for an HS on which the system failed.
@@ -159,6 +172,7 @@ def _rank_held_out(
         except InputError:
             raise
         except Exception as error:  # of a user's code
+            show_traceback(error)
             failures |= dict.fromkeys(held_out, f"fit: {format_error(error)}")
             continue
         part = rank_all(system, held_out, corpus, k)

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import one_line
+from fcconan.data import one_line, show_traceback
 from fcconan.errors import InputError
 
 Ranking = list[tuple[str, float]]
@@ -100,6 +100,7 @@ def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str,
     except InputError:
         raise
     except Exception as error:  # of a user's code
+        show_traceback(error)
         if len(queries) == 1:
             return Rankings(failures=dict.fromkeys(queries, format_error(error)))
         parts = [rank_all(system, {key: text}, corpus, k) for key, text in queries.items()]
@@ -114,6 +115,12 @@ def check_run(
     name: str, run: Mapping[str, Iterable[tuple[str, float]]], queries: Mapping[str, str], corpus: Mapping[str, str]
 ) -> dict[str, Ranking]:
     """Returns a run in the order of the queries, with scores as floats.
+
+    Args:
+        name: Name of the system, for messages.
+        run: Query id -> corpus ids with scores.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
 
     Raises:
         InputError: The run has another form, unknown ids, a corpus id twice, or a score that is not finite.

@@ -237,7 +237,11 @@ def encoder_of(name: str, device: str | None) -> "Encoder | None":
 
 def saved_encoder(encoder: "Encoder") -> dict[str, Any]:
     """Returns the record of an encoder in the folder of a rater: its name, and the hash of local weights."""
-    return {"name": encoder.name, **encoder.configuration}
+    from fcconan.models import locate_model
+
+    source = getattr(encoder, "source", "")
+    weights = locate_model(source, None)[2] if Path(source).is_dir() else None
+    return {"name": encoder.name, **encoder.configuration, "weights": weights}
 
 
 def encoder_name(saved: Mapping[str, Any]) -> str:
@@ -246,7 +250,15 @@ def encoder_name(saved: Mapping[str, Any]) -> str:
     Raises:
         InputError: It was a folder, which raters do not name.
     """
-    return str(saved.get("model"))
+    from fcconan.retrieval import MINILM, SentenceEncoder
+
+    if saved.get("weights") is None:
+        return str(saved.get("model"))
+    if saved == saved_encoder(SentenceEncoder(MINILM)):
+        return MINILM
+    raise InputError(
+        f"the rater was trained with the encoder {saved.get('name')} of a folder: name the folder with --encoder"
+    )
 
 
 def _means(values: Any) -> Any:

@@ -32,7 +32,7 @@ def test_rows_are_those_of_the_folder(ir_datasets: Any, demo: Path, registered: 
         dataset: Any = ir_datasets.load(f"made-up/{tier}")
         assert {doc.doc_id: doc.text for doc in dataset.docs_iter()} == collection.corpus
         assert {query.query_id: query.text for query in dataset.queries_iter()} == collection.queries
-        assert dataset.qrels_dict() == collection.qrels(tier)
+        assert dataset.qrels_dict() == collection.partitions[tier]
         assert dataset.qrels_defs().keys() == {qrel.relevance for qrel in dataset.qrels_iter()}
 
 

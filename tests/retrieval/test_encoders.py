@@ -76,7 +76,7 @@ def test_embeddings_have_length_1_and_the_order_of_the_texts(server: Server, tmp
     server.behaviour = first(1, error(500))  # which passes
     found = encoder(server, tmp_path, batch_size=2).encode(TEXTS, role="document")
     bags = np.array([bag(text) for text in TEXTS])
-    assert (found.dtype, found.shape) == (np.float32, (len(TEXTS), DIMENSIONS))
+    assert found.dtype == np.float32 and found.shape == (len(TEXTS), DIMENSIONS)
     assert found == pytest.approx(bags / np.linalg.norm(bags, axis=1, keepdims=True), abs=1e-6)
     sent = len(server.requests)
     assert (encoder(server, tmp_path, batch_size=2).encode(TEXTS, role="document") == found).all()

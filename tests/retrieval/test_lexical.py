@@ -93,7 +93,8 @@ def test_bm25_by_hand_with_an_inverse_document_frequency_below_zero() -> None:
     (found,) = BM25().rank({"hs": "ombrey books unknown"}, corpus, 3).values()
     # Denominators: tf + 1.5 * (0.25 + 0.75 * words / 2) = tf + 2.0625, tf + 1.5, tf + 0.9375.
     expected = [common * 2.5 / 3.0625 + rare * 2 * 2.5 / 4.0625, common * 2.5 / 2.5, common * 2.5 / 1.9375]
-    assert found == [(key, pytest.approx(score)) for key, score in zip(corpus, expected, strict=True)]
+    assert [key for key, _ in found] == list(corpus)
+    assert [score for _, score in found] == pytest.approx(expected)
 
 
 def test_bm25_keeps_case_unless_told_and_texts_without_a_word_are_tied() -> None:
@@ -124,4 +125,5 @@ def test_fast_bm25_by_hand() -> None:
     common, rare = math.log(1 + 0.5 / 3.5), math.log(1 + 2.5 / 1.5)
     expected = [common / 3.0625 + rare * 2 / 4.0625, common / 1.9375, common / 2.5]
     found = BM25Fast().rank({"hs": "OMBREY books xyzzy"}, corpus, 3)["hs"]
-    assert found == [(key, pytest.approx(score)) for key, score in zip(("cn-a", "cn-c", "cn-b"), expected, strict=True)]
+    assert [key for key, _ in found] == ["cn-a", "cn-c", "cn-b"]
+    assert [score for _, score in found] == pytest.approx(expected)
