@@ -57,6 +57,12 @@ def choose_primary(given: str | None, metrics: Sequence[str], collection: Collec
     By default, these are the first NDCG and the largest partition whose labels validators confirmed; if there is none,
     the largest partition. Of equal ones the last is taken.
 
+    Args:
+        given: The comparison as METRIC@PARTITION; None for the default.
+        metrics: Metrics of the run.
+        collection: The dataset.
+        paper: Whether there are averages, as under protocol `paper`.
+
     Raises:
         InputError: The given comparison is not in this run.
     """

@@ -162,7 +162,7 @@ def _of_release(folder: Path, shared_cn: bool) -> Collection:
     manifest = read_manifest(folder)
     counts, aliases = manifest["counts"], manifest.get("aliases", {})
     if manifest["labels_only"]:
-        raise InputError(f"{folder} has labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
+        raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
 
     def rows(config: str, split: str = "test") -> "DataFrame":
         return concat([read_parquet(file) for file in sorted((folder / config).glob(f"{split}-*.parquet"))])

@@ -122,7 +122,13 @@ def judged_share(order: Ints, labels: Floats, failed: Flags) -> Floats:
 def chance_levels(
     labels: Floats, metrics: Sequence[str], *, paper: bool = False, judged: bool = False
 ) -> dict[str, Floats]:
-    """Computes the expected values of metrics for a random order of the catalogue; see `evaluate`.
+    """Computes the expected values of metrics for a random order of the catalogue.
+
+    Args:
+        labels: Relevances, shape (HS, CNs).
+        metrics: Names, as `metric_names` returns them.
+        paper: As in `evaluate`.
+        judged: As in `evaluate`.
 
     Returns:
         Metric -> expected values, shape (HS,); nan for metrics of ranx.

@@ -104,7 +104,7 @@ def test_metadata_say_what_the_card_says_and_leave_open_what_it_does_not(demo: P
     assert settings.bibtex_citation.startswith("@misc{fcconan-demo,")
     assert (settings.date, settings.dialect, settings.contributed_by, settings.is_public) == (None, None, None, True)
     assert "Synthetic data." in settings.description
-    assert "the full catalogue" in settings.description
+    assert "60 CNs" in settings.description
 
 
 def test_without_the_library_one_line_says_what_to_install(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
