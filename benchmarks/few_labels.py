@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
+from fcconan.scoring.intervals import means
 from fcconan.scoring.powered import Sample, estimate, summarise
-from fcconan.scoring.significance.intervals import means
 
 Floats = npt.NDArray[np.float64]
 Rows = list[dict[str, Any]]

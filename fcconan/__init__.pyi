@@ -23,11 +23,11 @@ from .result import (
 )
 from .retrieval import (
     Retriever as Retriever,
+    bench as bench,
 )
 from .scoring import (
     Ratings as Ratings,
     ScoreTable as ScoreTable,
-    evaluate_run as evaluate_run,
     rank as rank,
     score_texts as score_texts,
 )
@@ -40,8 +40,6 @@ from .services import (
     AssignResult as AssignResult,
     AuditOptions as AuditOptions,
     AuditResult as AuditResult,
-    BenchOptions as BenchOptions,
-    BenchResult as BenchResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CalibrateOptions as CalibrateOptions,
@@ -94,7 +92,6 @@ from .services import (
     agree as agree,
     assign as assign,
     audit as audit,
-    bench as bench,
     build as build,
     calibrate as calibrate,
     campaign_status as campaign_status,

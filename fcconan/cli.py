@@ -13,6 +13,7 @@ from fcconan.errors import InputError, RemoteError
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
+    "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
     "rank": (
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
@@ -24,7 +25,6 @@ OLD = {
     "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
-    "bench": "Benchmark retrieval systems.",
     "generate": "Generate replies.",
     "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",

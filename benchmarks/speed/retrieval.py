@@ -120,8 +120,8 @@ def certainty(folder: Path, repeats: int) -> Measured:
     """Measure intervals and paired tests against scipy."""
     from scipy import stats
 
-    from fcconan.scoring.significance.families import sign_flip_tests
-    from fcconan.scoring.significance.intervals import bootstrap_means, percentile_interval
+    from fcconan.scoring.intervals import bootstrap_means, percentile_interval
+    from fcconan.scoring.paired_tests import sign_flips
 
     values = np.random.default_rng(0).random((PARTITIONS, SYSTEMS, QUERIES))
     series = values.reshape(-1, QUERIES)
@@ -130,7 +130,7 @@ def certainty(folder: Path, repeats: int) -> Measured:
 
     def run_fcconan() -> None:
         percentile_interval(bootstrap_means(series, resamples=RESAMPLES, seed=0))
-        sign_flip_tests(differences.reshape(-1, QUERIES), resamples=RESAMPLES, seed=0)
+        sign_flips(differences.reshape(-1, QUERIES), fcconan.Bootstrap(resamples=RESAMPLES))
 
     def intervals(samples: Any, batch: int | None = None) -> None:
         for sample in samples:
@@ -195,7 +195,7 @@ def benchmark(folder: Path, repeats: int) -> Measured:
     collection = load_collection(str(folder / "fc-conan"), shared_cn=True).pool()
     texts = folder / "texts.json"
     texts.write_text(json.dumps([*collection.queries.values(), *collection.corpus.values()]), encoding="utf-8")
-    command = [sys.executable, "-m", "fcconan", "bench", str(folder / "fc-conan"), "--protocol", "paper", "--no-cache"]
+    command = [sys.executable, "-m", "fcconan", "bench", str(folder / "fc-conan"), "--protocol", "paper"]
     command += [part for system in OFFLINE for part in ("--system", system)]
     command += ["--json", str(folder / "result.json")]
 

@@ -16,7 +16,6 @@ from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     agree,
     annotate,
-    bench,
     build,
     correlate,
     finetune,
@@ -47,7 +46,6 @@ app = typer.Typer(
 # The sections of the help, and the commands in their order.
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
-    "Retrieval": (bench,),
     "Generation": (generate, finetune),
     "Scores": (metrics, correlate, agree),
     "Results": (reproduce, publish),

@@ -1,14 +1,3 @@
-from .benchmark_names import (
-    label_notes as label_notes,
-)
-from .benchmark_reports import (
-    check_report as check_report,
-    write_report as write_report,
-)
-from .benchmark_tables import (
-    answer_tables as answer_tables,
-    terminal_tables as terminal_tables,
-)
 from .campaigns import (
     main_quality_tables as main_quality_tables,
     quality_page as quality_page,

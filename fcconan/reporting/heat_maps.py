@@ -11,11 +11,8 @@ from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 from fcconan.building import group_values
-from fcconan.reporting.benchmark_names import metric_title
 from fcconan.reporting.elements import markup
-from fcconan.reporting.tables import MISSING, Row, Rows, format_number, p_text, value_text
-from fcconan.retrieval import ranked_systems
-from fcconan.scoring import LEVEL, PRIMARY
+from fcconan.reporting.tables import MISSING, Row, Rows, format_number, value_text
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -172,30 +169,3 @@ def _agreement_map(aspect: str, coefficient: str, own: Mapping[tuple[str, str], 
     title = f"{aspect}: {'share of equal ratings' if is_share else words(coefficient)} of each two raters"
     choices = {"aspect": aspect, "coefficient": coefficient}
     return HeatMap(title, "rater", names, _square(names, cell), SHARES if is_share else SIGNED, choices)
-
-
-def difference_map(result: Row) -> HeatMap | None:
-    """Returns the heat map of a benchmark's primary comparison; None without one.
-
-    Args:
-        result: The benchmark's result.
-    """
-    rows = [row for row in result["comparisons"] if row["family"] == PRIMARY]
-    if not rows:
-        return None
-    limit = max((abs(row["difference"]) for row in rows if row["difference"] is not None), default=0.0) or 1.0
-    tests = {(row["a"], row["b"]): row for row in rows}
-
-    def cell(a: str, b: str) -> HeatCell:
-        row = tests.get((a, b)) or tests.get((b, a))
-        if row is None or row["difference"] is None:
-            return EMPTY
-        apart, p = row["difference"] if row["a"] == a else -row["difference"], row["p_corrected"]
-        mark = "*" if p is not None and p < LEVEL else ""
-        about = f"{a} minus {b}: {apart:+.4f}, p {p_text(p)} (corrected)"
-        return HeatCell(f"{apart:+.3f}{mark}", about, ground(apart, -limit, limit))
-
-    names = ranked_systems(result)
-    metric, partition = metric_title(rows[0]["metric"]), rows[0]["partition"]
-    title = f"Difference of {metric} on {partition}, row minus column; * is significant after correction"
-    return HeatMap(title, "system", names, _square(names, cell), (f"−{limit:.3f}", "0", f"{limit:.3f}"), {})

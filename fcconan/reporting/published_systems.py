@@ -4,13 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from fcconan.data import TIERS
 from fcconan.reporting.forest_plots import Dot
 from fcconan.reporting.html_tables import View
 from fcconan.reporting.tables import MISSING, DisplayTable, Row
 from fcconan.reproduction import load_paper
-
-CUTOFF = 10  # of the metrics of Table 4 of the FC-CONAN paper
 
 
 class Published(NamedTuple):
@@ -23,15 +20,6 @@ class Published(NamedTuple):
 
     source: str
     rows: Mapping[str, Mapping[str, str]]
-
-
-def published_retrieval(result: Row) -> Published | None:
-    """Returns Table 4 of the FC-CONAN paper; None unless the result follows protocol `paper` on that dataset."""
-    settings = result["settings"]
-    same = (result["protocol"], result["dataset"]["name"], settings["k"]) == ("paper", "fc-conan", CUTOFF)
-    if not same or set(result["partitions"]) != set(TIERS):
-        return None
-    return _printed("fc-conan", "Table 4", {"avg": "avg", "min": "min", "max": "max", "CV%": "cv"})
 
 
 def published_correlations(result: Row, table: DisplayTable) -> Published | None:

@@ -1,17 +1,6 @@
 from .benchmark import (
     bench as bench,
 )
-from .benchmark_settings import (
-    BenchmarkSettings as BenchmarkSettings,
-)
-from .benchmark_statistics import (
-    SUMMARY_VALUES as SUMMARY_VALUES,
-    interval_ends as interval_ends,
-    leaderboard_rows as leaderboard_rows,
-    primary_chance_level as primary_chance_level,
-    ranked_systems as ranked_systems,
-    score_rows as score_rows,
-)
 from .chat import (
     Reranker as Reranker,
     ZeroShot as ZeroShot,
@@ -27,15 +16,6 @@ from .dense import (
     Dense as Dense,
     Encoder as Encoder,
     SentenceEncoder as SentenceEncoder,
-)
-from .judged_pairs import (
-    pairs_collection as pairs_collection,
-)
-from .label_columns import (
-    CHANCE_AUC as CHANCE_AUC,
-    MESSAGE_AUC as MESSAGE_AUC,
-    all_rows as all_rows,
-    all_rows_csv as all_rows_csv,
 )
 from .label_learning import (
     LabelledPair as LabelledPair,
@@ -59,18 +39,6 @@ from .lexical import (
 from .openai_embeddings import (
     OpenAIEncoder as OpenAIEncoder,
 )
-from .ranx_forms import (
-    to_qrels as to_qrels,
-    to_ranx as to_ranx,
-)
-from .run_cache import (
-    RunCache as RunCache,
-    count_requests as count_requests,
-    default_folder as default_folder,
-)
-from .sparsity import (
-    study_broadest as study_broadest,
-)
 from .suites import (
     encoder_system as encoder_system,
     load_suite as load_suite,
@@ -79,6 +47,7 @@ from .suites import (
 )
 from .systems import (
     FinishedRun as FinishedRun,
+    Ranking as Ranking,
     Rankings as Rankings,
     Retriever as Retriever,
     TrainingPair as TrainingPair,

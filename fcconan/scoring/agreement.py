@@ -17,8 +17,8 @@ import numpy.typing as npt
 import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
+from fcconan.scoring.intervals import CHUNK, draws as all_draws, percentile_interval, safe_divide
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
-from fcconan.scoring.significance.intervals import CHUNK, draws as all_draws, percentile_interval, safe_divide
 
 # Level of measurement -> function of the scale and the totals of its values that gives each value a position, whose
 # squared differences are the disagreements; None where all different values disagree equally.

@@ -12,10 +12,10 @@ import numpy as np
 from fcconan.data import RATER_KINDS, SUFFIXES, cell_number, is_missing, optional_id, required_id
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Row
+from fcconan.scoring.intervals import means
 from fcconan.scoring.names import check_names
 from fcconan.scoring.reply_metadata import ReplyMetadata, record_kind, row_place
 from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.intervals import means
 
 HUMAN = "human"
 # Aspects of a metric that rates the reply as a whole.

@@ -33,12 +33,6 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("system", "status", "line", "said"),
     [
-        (
-            "own_system:Fails",
-            1,
-            'raise ValueError("no lamp',
-            "failed on 24 of 24 HS; the first: ValueError: no lamp at",
-        ),
         ("own_system:factory", 2, "return unknown_word", "raised NameError: name 'unknown_word' is not defined"),
         ("own_broken:Any", 2, "import lamps_of_tarn", "raised ModuleNotFoundError: No module named"),
     ],

@@ -24,7 +24,6 @@ COMMANDS = _commands(typer.main.get_command(app))
 SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts for option in each.params)}
 # What a command needs besides its seed, so that only the seed is wrong.
 NEEDED: dict[str, list[object]] = {
-    "bench": ["data"],
     "generate": ["data", "--model", "m", "--out", "out"],
     "finetune": ["data", "--base-model", "m", "--out", "out"],
     "correlate": ["data", "ratings"],
@@ -92,7 +91,6 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
         *(
             (f"{command} --resamples {10**30}", "'--resamples'")
             for command in (
-                "bench d",
                 "agree r",
                 "correlate d r",
                 "judge audit --ratings r",

@@ -13,13 +13,11 @@ from fcconan.reporting.heat_maps import (
     HeatMap,
     agreement_maps,
     correlation_maps,
-    difference_map,
     ground,
     heat_maps,
 )
 from fcconan.reporting.page import render
 from fcconan.reporting.scores import agreement_page, correlation_page
-from tests.reporting.invented import AWKWARD, BM25, RANDOM, example_result
 
 EVIL_NAME = '"><img src=x onerror="window.evil = 4">'
 Row = dict[str, Any]
@@ -185,18 +183,6 @@ def test_agreement_is_a_map_of_raters_by_raters() -> None:
     assert 'class="heat-maps"' in render(page)
     without = agreement_page({"rows": rows[:1], "notes": [], "signature": {"tone": "s|1"}})
     assert 'class="heat-maps"' not in render(without)  # two raters are one figure
-
-
-def test_differences_have_both_signs_and_marks_after_correction() -> None:
-    found = difference_map(example_result())
-    assert found is not None and found.ends == ("−0.500", "0", "0.500")
-    shown = {
-        (row, column): cell.text for row, cells in found.rows for column, cell in zip(found.columns, cells, strict=True)
-    }
-    assert (shown[BM25, AWKWARD], shown[AWKWARD, BM25]) == ("+0.125*", "-0.125*")
-    assert (shown[BM25, RANDOM], shown[RANDOM, BM25]) == ("+0.500", "-0.500")
-    assert (shown[AWKWARD, RANDOM], shown[BM25, BM25]) == ("", "–")
-    assert difference_map({**example_result(), "comparisons": []}) is None
 
 
 def test_names_are_no_markup() -> None:

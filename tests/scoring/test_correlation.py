@@ -37,8 +37,8 @@ from fcconan.scoring.correlation.levels import (
     group_of,
 )
 from fcconan.scoring.correlation.stability import stability
+from fcconan.scoring.intervals import draws, percentile_interval
 from fcconan.scoring.score_table import ScoreTable
-from fcconan.scoring.significance.intervals import draws, percentile_interval
 
 Floats = npt.NDArray[np.float64]
 nan = math.nan

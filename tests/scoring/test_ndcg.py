@@ -8,7 +8,7 @@ from sklearn.metrics import ndcg_score
 import fcconan
 from fcconan.errors import InputError
 from fcconan.scoring.correlation.ndcg import PAPER, SOUND, ndcg, ndcg_by_chance, ranking_scores, ranking_signature
-from fcconan.scoring.significance.intervals import bootstrap_means
+from fcconan.scoring.intervals import bootstrap_means
 
 nan = math.nan
 

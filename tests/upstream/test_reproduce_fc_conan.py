@@ -6,15 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from fcconan import Bootstrap, bench
 from fcconan.reproduction import fc_conan
 from fcconan.reproduction.comparison import Cell, as_rows, reproduce
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.fc_conan import recompute
 from fcconan.reproduction.published import load_paper
-from fcconan.retrieval.benchmark import bench
-from fcconan.retrieval.benchmark_settings import BenchmarkSettings
-from fcconan.retrieval.collections import load_collection
-from fcconan.retrieval.lexical import BM25
 from tests.upstream.conftest import Release, shared_folder
 
 pytestmark = [pytest.mark.upstream, pytest.mark.long]
@@ -134,9 +131,8 @@ def test_a_strict_diamond_is_in_the_notes(reproduced: Reproduced) -> None:
 
 
 def test_the_row_of_chance_is_explained_by_what_chance_gives(release: Release) -> None:
-    collection = load_collection(str(release("fc-conan")), shared_cn=True).pool()
-    settings = BenchmarkSettings("paper", resamples=100).resolve(collection)
-    chance = bench(collection, [BM25()], settings)[0]["chance"]["summary"]
+    found = bench(release("fc-conan"), system=["bm25"], protocol="paper", bootstrap=Bootstrap(resamples=0))
+    chance = found.to_frame("tiers").query("system == 'chance'").set_index("statistic")["value"]
     (table,) = (table for table in load_paper("fc-conan").tables if table.id == "Table 4")
     assert [f"{chance[name]:.4f}"[1:] for name in ("avg", "min", "max")] == [".1625", ".0346", ".3259"]
     assert f"{chance['cv']:.2f}" == "72.07"

@@ -19,8 +19,7 @@ from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, words_of
 from fcconan.building import group_values
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
-from fcconan.retrieval import Rankings, Retriever, rank_all
-from fcconan.scoring import Ranking
+from fcconan.retrieval import Ranking, Rankings, Retriever, rank_all
 
 # Random streams: samples of one kind do not affect those of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)

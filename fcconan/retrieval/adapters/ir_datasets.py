@@ -56,8 +56,8 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
     documentation = SimpleNamespace(documentation=partial(dict, {key: text for key, text in told.items() if text}))
     counts: dict[str, Any] = {"docs": {"count": len(docs)}, "queries": {"count": len(queries)}}
     made = {name: (texts, counts)}
-    for tier in collection.partitions:
-        rows = ((query, key, value) for query, of in collection.qrels(tier).items() for key, value in of.items())
+    for tier, of_tier in collection.partitions.items():
+        rows = ((query, key, value) for query, of in of_tier.items() for key, value in of.items())
         judged = [GenericQrel(*row) for row in rows]
         found = {"relevance": {"counts_by_value": dict(Counter(str(each.relevance) for each in judged))}}
         qrels = _component(BaseQrels(), "qrels", judged, defs=RELEVANCES)

@@ -1,10 +1,10 @@
 """Retrieval tasks for `mteb`, one for each tier of a dataset.
 
-`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.evaluate_run`. It divides MAP at k by the
+`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.bench`. It divides MAP at k by the
 number of all positives. Two definitions differ:
 
-- Ties: `mteb` ranks the greater id first; `evaluate_run` orders equal scores by a hash.
-- `accuracy`: in `mteb`, recall at 1; in `evaluate_run`, the share of CNs correctly inside or outside the first k.
+- Ties: `mteb` ranks the greater id first; `bench` orders equal scores by a hash.
+- `accuracy`: in `mteb`, recall at 1; in `bench`, the share of CNs correctly inside or outside the first k.
 
 Both treat judgements below 1 and unjudged pairs as not relevant.
 """
@@ -58,10 +58,8 @@ def task(dataset: str, tier: str = BROADEST, *, protocol: str = "sound", revisio
     if tier not in collection.partitions:
         raise InputError(f"{dataset} has no tier {tier!r}: give one of {', '.join(collection.partitions)}")
     chosen = collection.pool() if protocol == "paper" else collection
-    qrels = {
-        query: {key: max(value, 0) for key, value in judged.items() if key in chosen.corpus}
-        for query, judged in chosen.qrels(tier).items()
-    }
+    judgements = chosen.partitions[tier]
+    qrels = {query: {key: max(value, 0) for key, value in judged.items()} for query, judged in judgements.items()}
     positive = {query for query, judged in qrels.items() if any(judged.values())}
     if not positive:
         raise InputError(f"{tier} of {dataset} has no positive: there is nothing to retrieve")
@@ -112,7 +110,7 @@ def _metadata(dataset: str, card: Card, collection: Collection, tier: str, proto
         raise InputError(f"{dataset} is in {', '.join(languages) or 'no language'}, expected {', '.join(_LANGUAGES)}")
     return TaskMetadata(
         name="".join(word[:1].upper() + word[1:] for word in words) + "Retrieval",
-        description=f"{card.title}, {tier}, protocol {protocol}: {collection.population}. {card.summary}",
+        description=f"{card.title}, {tier}, protocol {protocol}, {len(collection.corpus)} CNs. {card.summary}",
         reference=card.homepage,
         dataset={"path": dataset, "revision": revision or collection.fingerprint},
         type="Retrieval",

@@ -24,9 +24,9 @@ from fcconan.scoring.correlation.levels import (
     at_level,
     evaluate,
 )
+from fcconan.scoring.intervals import finite, percentile_interval, safe_divide
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.score_table import CompleteRows, ScoreTable, complete_rows
-from fcconan.scoring.significance.intervals import finite, percentile_interval, safe_divide
 
 FEWEST = 3  # rows that an annotator needs to count: the correlation of two rows is always 1 or -1
 

@@ -22,8 +22,8 @@ from fcconan.scoring.correlation.coefficients import (
     scale_of,
 )
 from fcconan.scoring.correlation.weighted import WeightedCoefficients, resampled
+from fcconan.scoring.intervals import bootstrap_means, means, safe_divide
 from fcconan.scoring.score_table import CompleteRows, ScoreTable
-from fcconan.scoring.significance.intervals import bootstrap_means, means, safe_divide
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = "pooled", "per_item", "per_system", "system_means"
 LEVELS = (POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS)

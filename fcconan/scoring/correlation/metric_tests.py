@@ -24,6 +24,7 @@ from fcconan.scoring.correlation.analysis import DEFAULT_COEFFICIENTS, data_part
 from fcconan.scoring.correlation.coefficients import CALIBRATED, COEFFICIENTS
 from fcconan.scoring.correlation.levels import LEVELS, POOLED, at_level
 from fcconan.scoring.correlation.permutation_kernels import Comparison, prepare_comparison
+from fcconan.scoring.intervals import TOLERANCE
 from fcconan.scoring.names import check_names, join_parts
 from fcconan.scoring.score_table import ScoreTable
 from fcconan.scoring.significance.families import (
@@ -35,7 +36,6 @@ from fcconan.scoring.significance.families import (
     step_down,
     units_floor,
 )
-from fcconan.scoring.significance.intervals import TOLERANCE
 
 UNITS = {"reply": "perm_both", "item": "perm_input"}  # unit that is swapped -> name of the test
 BLOCK = 256  # swaps in memory

@@ -10,9 +10,9 @@ from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.correlation.analysis import FEWEST, NONE, Ceiling
 from fcconan.scoring.correlation.coefficients import LARGEST, groups_by_size, middle_ranks
+from fcconan.scoring.intervals import bootstrap_means, means, percentile_interval, safe_divide
 from fcconan.scoring.names import bootstrap_parts, check_names, join_parts
 from fcconan.scoring.ratings import Ratings
-from fcconan.scoring.significance.intervals import bootstrap_means, means, percentile_interval, safe_divide
 
 SOUND, PAPER = "sound", "paper"
 

@@ -23,7 +23,7 @@ from fcconan.scoring.correlation.coefficients import (
 from fcconan.scoring.correlation.levels import PER_ITEM, SYSTEM_MEANS, group_of
 from fcconan.scoring.correlation.permuted_ranks import SwappedRanks
 from fcconan.scoring.correlation.weighted import LOST, WeightedCoefficients, weighted_pearson
-from fcconan.scoring.significance.intervals import means, safe_divide
+from fcconan.scoring.intervals import means, safe_divide
 
 LARGEST_LISTED = 8  # rows of an item up to which all 2^n swaps are listed
 FEW_LEVELS = 32  # different values by people up to which a loop over them is fast

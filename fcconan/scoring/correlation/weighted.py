@@ -27,7 +27,7 @@ from fcconan.scoring.correlation.coefficients import (
     SPEARMAN,
     lowest_tied,
 )
-from fcconan.scoring.significance.intervals import draws, safe_divide
+from fcconan.scoring.intervals import draws, safe_divide
 
 Pairs = Sequence[tuple[int, int]]
 

@@ -10,36 +10,17 @@ References:
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from fcconan.data import count_noun
-from fcconan.errors import InputError
 from fcconan.scoring.arrays import Floats, Ints, Swaps
-from fcconan.scoring.names import check_names
-from fcconan.scoring.significance import intervals
-from fcconan.scoring.significance.intervals import TOLERANCE, safe_divide
+from fcconan.scoring.intervals import TOLERANCE
 
 MAX_SIGN_VECTORS = 1_000_000  # sign vectors in memory at once
-
-
-@dataclass(frozen=True)
-class SignFlipTests:
-    """Paired randomisation tests, each of shape (tests,); nan for a test without a unit.
-
-    Attributes:
-        difference: Mean differences.
-        p: Unadjusted p values.
-        p_corrected: P values adjusted by max-T within each family.
-    """
-
-    difference: Floats
-    p: Floats
-    p_corrected: Floats
 
 
 def p_floor(draws: int, units: int | None = None) -> float:
@@ -101,58 +82,6 @@ def step_down(observed: Floats, null: Iterable[Floats], *, families: Ints | None
     return _adjusted(bars, null, families, np.zeros(len(bars)))
 
 
-def sign_flip_tests(
-    differences: Floats, *, families: Ints | None = None, resamples: int = 10_000, seed: int = 0
-) -> SignFlipTests:
-    """Tests mean differences of paired units, two-sided, and adjusts p within families.
-
-    All tests share one random sign per unit; Smucker, Allan and Carterette (2007) test a single pair of systems in this
-    way. The statistic is |sum of s_i d_i| / sqrt(sum of d_i^2). Signs do not change its denominator, so the unadjusted
-    p values are those of the mean difference. With few units, all sign vectors are used, and p is exact. With n
-    differences other than 0, no p is below 2^(1 - n), although random signs alone would allow it.
-
-    Args:
-        differences: Differences of the units, shape (tests, units); nan leaves a unit out of a test.
-        families: Family of each test, shape (tests,); None for one family.
-        resamples: Number of random sign vectors; all sign vectors are used if there are not more.
-        seed: Seed of the signs.
-    """
-    present = np.isfinite(differences)
-    filled = np.where(present, differences, 0.0)
-    count = present.sum(axis=1)
-    sums = filled.sum(axis=1)
-    scale = np.sqrt((filled**2).sum(axis=1))
-    scale[scale == 0] = 1.0  # all differences are 0: so is the statistic, in every draw
-    tolerance = TOLERANCE * np.maximum(1.0, np.abs(filled).sum(axis=1))
-    bars = np.where(count > 0, np.abs(sums) - tolerance, np.nan)
-    least = np.minimum(1.0, 2.0 ** (1 - np.count_nonzero(filled, axis=1)))
-    at_least = np.zeros(len(differences), dtype=np.int64)
-    n_draws = 0
-
-    def statistics() -> Iterator[Floats]:
-        for drawn in _sign_sums(filled, resamples, seed):
-            nonlocal at_least, n_draws
-            n_draws += len(drawn)
-            at_least = at_least + (drawn >= bars).sum(axis=0)
-            yield drawn / scale
-
-    adjusted = _adjusted(bars / scale, statistics(), families, least)
-    p_values = np.where(count > 0, np.maximum((at_least + 1) / (n_draws + 1), least), np.nan)
-    return SignFlipTests(safe_divide(sums, count), p_values, adjusted)
-
-
-def _sign_sums(filled: Floats, resamples: int, seed: int) -> Iterator[Floats]:
-    """Yields absolute sums with random signs, in chunks of shape (draws, tests) of bounded size."""
-    n_tests, n_units = filled.shape
-    generator = np.random.default_rng(seed)
-    rows = max(1, intervals.CHUNK // max(1, n_tests))
-    every = all_sign_vectors(n_units, resamples)
-    for size in intervals.chunks(n_units, resamples) if every is None else [len(every)]:
-        flips = generator.integers(2, size=(size, n_units)) if every is None else every
-        for start in range(0, size, rows):
-            yield np.abs((flips[start : start + rows] * 2.0 - 1.0) @ filled.T)
-
-
 def _adjusted(bars: Floats, null: Iterable[Floats], families: Ints | None, least: Floats) -> Floats:
     """Adjusts p values by max-T; see `step_down` for the formula.
 
@@ -180,8 +109,6 @@ def _adjusted(bars: Floats, null: Iterable[Floats], families: Ints | None, least
 
 LEVEL = 0.05
 CORRECTION = "max-t"
-PRIMARY, EXPLORATORY = "primary", "exploratory"
-Pairs = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
@@ -221,25 +148,6 @@ class Family:
             units = count_noun(self.units, "paired unit")
             return f"{start} with {units}; 6 units or more are needed, more {option} do not help"
         return f"{start}; raise {option} to {round(1 / LEVEL)} or more"
-
-
-def system_pairs(systems: Sequence[str], baseline: str | None = None) -> Pairs:
-    """Returns the positions of the systems of every pair: all pairs, or each other system and the baseline.
-
-    Args:
-        systems: Names of the systems.
-        baseline: System that all others are compared with, the second of every pair; None for all pairs.
-
-    Raises:
-        InputError: The baseline is unknown, or the only system.
-    """
-    if baseline is None:
-        return list(combinations(range(len(systems)), 2))
-    check_names("baseline system", [baseline], systems)
-    if len(systems) < 2:
-        raise InputError(f"there is one system, {baseline}: --baseline needs another one to compare it with")
-    second = list(systems).index(baseline)
-    return [(other, second) for other in range(len(systems)) if other != second]
 
 
 def family_parts(families: Iterable[Family], by: str) -> dict[str, str]:
