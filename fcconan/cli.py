@@ -109,7 +109,7 @@ def main() -> None:
         oldcli.main()
     if debug := "--debug" in words:
         words.remove("--debug")
-        os.environ["FCCONAN_DEBUG"] = "1"  # for errors of users' systems, after which others go on
+        os.environ["FCCONAN_DEBUG"] = "1"  # for errors of users' systems: other queries continue
     app.config = ()  # of an earlier call in the same process
     try:
         app.meta(words, exit_on_error=False, print_error=False)

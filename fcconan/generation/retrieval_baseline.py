@@ -19,7 +19,7 @@ class RetrievalGenerator:
 
     Args:
         pool: Pairs whose CNs are ranked.
-        retriever: What names or makes a system; see `fcconan.retrieval.make_systems`.
+        retriever: A name, `module:factory` or object; see `fcconan.retrieval.make_systems`.
         name: Name of the system; by default the name of the retriever with `:retrieval`.
         options: Further arguments of `make_systems`.
 

@@ -115,7 +115,7 @@ class SentenceEncoder(CachedEncoder):
         self.revision, self.device, self.batch_size = revision, device, batch_size
         self.prompts = {QUERY: query_prompt, DOCUMENT: document_prompt}
         self.configuration: dict[str, Any] = {
-            "model": self.name if Path(model).is_dir() else model,
+            "model": self.name if Path(self.source).is_dir() else model,
             "revision": revision,
             "query_prompt": query_prompt,
             "document_prompt": document_prompt,

@@ -55,7 +55,7 @@ class OpenAIEncoder(CachedEncoder):
 
 
 def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    """Returns what is expected if a response lacks a vector for each text."""
+    """Returns the expected form if a response lacks a vector for each text."""
     try:
         vectors = _vectors(response)
         with np.errstate(over="ignore"):

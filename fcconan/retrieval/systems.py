@@ -100,9 +100,9 @@ def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str,
     except InputError:
         raise
     except Exception as error:  # of a user's code
-        show_traceback(error)
         if len(queries) == 1:
             return Rankings(failures=dict.fromkeys(queries, format_error(error)))
+        show_traceback(error)
         parts = [rank_all(system, {key: text}, corpus, k) for key, text in queries.items()]
         return Rankings(
             {key: ranking for part in parts for key, ranking in part.items()},
