@@ -19,8 +19,7 @@ import numpy as np
 from scipy import stats
 
 from fcconan import Bootstrap
-from fcconan.scoring import Floats, evaluate
-from fcconan.scoring.paired_tests import sign_flips
+from fcconan.scoring import Floats, evaluate, sign_flips
 
 SYSTEMS, HS, CATALOGUE = 8, 45, 100
 PAIRS = np.array([*combinations(range(SYSTEMS), 2)])

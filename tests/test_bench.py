@@ -21,9 +21,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from fcconan import Bootstrap, Endpoint, InputError, Result, bench
-from fcconan.scoring import chance_levels, evaluate, metric_names
-from fcconan.scoring.message_auc import message_auc
-from fcconan.scoring.paired_tests import sign_flips
+from fcconan.scoring import chance_levels, evaluate, message_auc, metric_names, sign_flips
 from tests.models.server import KEY, Server
 
 NONE, FEW = Bootstrap(resamples=0), Bootstrap(resamples=500)

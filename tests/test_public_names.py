@@ -130,9 +130,8 @@ def test_figures_of_dictionaries_are_defined() -> None:
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction.values import STATUSES
-    from fcconan.scoring import agreement
+    from fcconan.scoring import METRICS, agreement
     from fcconan.scoring.correlation import coefficients, levels
-    from fcconan.scoring.retrieval_metrics import METRICS
     from fcconan.scoring.text import evaluation as text
     from fcconan.scoring.text.evaluation import FIELDS
     from fcconan.scoring.verdicts import COEFFICIENTS

@@ -120,8 +120,8 @@ def certainty(folder: Path, repeats: int) -> Measured:
     """Measure intervals and paired tests against scipy."""
     from scipy import stats
 
+    from fcconan.scoring import sign_flips
     from fcconan.scoring.intervals import bootstrap_means, percentile_interval
-    from fcconan.scoring.paired_tests import sign_flips
 
     values = np.random.default_rng(0).random((PARTITIONS, SYSTEMS, QUERIES))
     series = values.reshape(-1, QUERIES)

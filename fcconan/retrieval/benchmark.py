@@ -24,8 +24,7 @@ from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 from fcconan.retrieval.trec import read_qrels, read_run, run_text
-from fcconan.scoring.names import check_names
-from fcconan.scoring.retrieval_metrics import ALL_METRICS, TABLE_4, K, cutoff_of, metric_names
+from fcconan.scoring import ALL_METRICS, TABLE_4, K, check_names, cutoff_of, metric_names
 
 if TYPE_CHECKING:
     Systems = Any  # names, and in Python systems, classes, functions or runs of ranx

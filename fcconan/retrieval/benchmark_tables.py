@@ -11,19 +11,27 @@ from fcconan.groups import Bootstrap
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.label_learning import score_matrix
 from fcconan.retrieval.systems import Rankings
-from fcconan.scoring.arrays import Flags, Floats, Ints
-from fcconan.scoring.intervals import bootstrap_means, means, percentile_interval, summary
-from fcconan.scoring.message_auc import message_auc
-from fcconan.scoring.names import check_names
-from fcconan.scoring.paired_tests import difference_table, family, few_items, mean_intervals
-from fcconan.scoring.retrieval_metrics import (
+from fcconan.scoring import (
     METRICS,
     TABLE_4,
+    Flags,
+    Floats,
+    Ints,
     K,
+    bootstrap_means,
     chance_levels,
+    check_names,
+    difference_table,
     evaluate,
+    family,
+    few_items,
     judged_share,
+    mean_intervals,
+    means,
+    message_auc,
+    percentile_interval,
     sorted_columns,
+    summary,
 )
 
 if TYPE_CHECKING:

@@ -59,6 +59,19 @@ from .intervals import (
     safe_divide as safe_divide,
     summary as summary,
 )
+from .messages import (
+    message_auc as message_auc,
+)
+from .names import (
+    check_names as check_names,
+)
+from .paired_tests import (
+    difference_table as difference_table,
+    family as family,
+    few_items as few_items,
+    mean_intervals as mean_intervals,
+    sign_flips as sign_flips,
+)
 from .ranking import (
     rank as rank,
 )
@@ -74,10 +87,15 @@ from .reliability_data import (
 )
 from .retrieval_metrics import (
     ALL_METRICS as ALL_METRICS,
+    METRICS as METRICS,
     TABLE_4 as TABLE_4,
+    K as K,
     chance_levels as chance_levels,
+    cutoff_of as cutoff_of,
     evaluate as evaluate,
+    judged_share as judged_share,
     metric_names as metric_names,
+    sorted_columns as sorted_columns,
 )
 from .score_table import (
     ScoreTable as ScoreTable,
