@@ -191,12 +191,11 @@ def test_intervals_are_those_of_scipy_and_tests_those_of_sign_flips() -> None:
 def test_an_oracle_differs_from_random_among_eight_systems(demo: Path) -> None:
     silver = pd.read_parquet(demo / "silver-qrels").set_index(["query-id", "corpus-id"])["score"].to_dict()
     oracle = Scorer("oracle", lambda query, key: silver.get((query, key), 0))
-    noise = [
-        Scorer(
-            f"noise{n}", lambda query, key, n=n: int(hashlib.sha256(f"{n}{query}{key}".encode()).hexdigest()[:8], 16)
-        )
-        for n in range(4)
-    ]
+
+    def by_hash(name: str) -> Scorer:
+        return Scorer(name, lambda *ids: int(hashlib.sha256("".join((name, *ids)).encode()).hexdigest()[:8], 16))
+
+    noise = [by_hash(f"noise{n}") for n in range(4)]
     found = bench(demo, system=[oracle, "random", "tfidf", "bm25", *noise])
     tested = found.to_frame("differences").dropna(subset="p")
     assert len(tested) == 28 and {*tested["partition"]} == {"silver"} and {*tested["metric"]} == {"ndcg@10"}
@@ -359,7 +358,7 @@ def test_a_beir_folder_and_one_as_on_the_hub_are_read_as_pairs(tmp_path: Path) -
         "queries": {row["hs_id"]: row["hate_speech"] for row in rows},
         "corpus": {row["cn_id"]: row["counter_narrative"] for row in rows},
     }
-    qrels = [("query-id", "corpus-id", "score")]
+    qrels: list[Any] = [("query-id", "corpus-id", "score")]
     qrels += [(query, key, value) for query, row in qrels_of(rows).items() for key, value in row.items()]
     beir, hub = tmp_path / "beir", tmp_path / "hub"
     (beir / "qrels").mkdir(parents=True)
@@ -383,13 +382,16 @@ def test_training_pairs_of_evaluated_messages_in_other_words_are_left_out(demo: 
     folder = shutil.copytree(demo, tmp_path / "demo")
     (file,) = (folder / "train").glob("train-*.parquet")
     train, text = pd.read_parquet(file), pd.read_parquet(folder / "queries")["text"].iloc[0]
-    counts = []
-    bench(folder, system=lambda train: counts.append(len(train)) or Scorer("own", lambda *_: 0.0), bootstrap=NONE)
+    counts: list[int] = []
+
+    def make(train: Sequence[Any]) -> Scorer:
+        counts.append(len(train))
+        return Scorer("own", lambda *_: 0.0)
+
+    bench(folder, system=make, bootstrap=NONE)
     train.loc[0, "hate_speech"] = f"{text.upper()}!"
     train.to_parquet(file)
-    found = bench(
-        folder, system=lambda train: counts.append(len(train)) or Scorer("own", lambda *_: 0.0), bootstrap=NONE
-    )
+    found = bench(folder, system=make, bootstrap=NONE)
     assert counts[1] < counts[0] and f"{counts[1]}-without" in found.signature
 
 
@@ -425,7 +427,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("options", "message"), MISTAKES)
 def test_mistakes(demo: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        bench(demo, **{"system": ["bm25"], "bootstrap": NONE} | options)
+        given: dict[str, Any] = {"system": ["bm25"], "bootstrap": NONE}
+        bench(demo, **given | options)
 
 
 @pytest.mark.parametrize(

@@ -178,7 +178,9 @@ def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Itera
     folder = str(data.path("fc-conan"))
     printed = load_paper(PAPER).parsed("Table 4")
     rows: dict[str, dict[str, float]] = {}
-    for system in (*LEXICAL, *([] if encoder is None else [Dense(DENSE, encoder)])):
+    dense = [] if encoder is None else [Dense(DENSE, encoder)]
+    systems: list[str | Retriever] = [*LEXICAL, *dense]
+    for system in systems:
         name = system if isinstance(system, str) else system.name
         rows[name], precise = compute_table_4_row(folder, system)
         sound_row = _means(_scores(folder, system, TABLE_4, "sound"))
@@ -252,7 +254,7 @@ def _scores(folder: str, system: str | Retriever, metrics: Sequence[str], protoc
     found = bench(folder, system=[system], protocol=protocol, metric=(*metrics,), bootstrap=Bootstrap(resamples=0))
     table = found.to_frame("scores")
     wide = table[table["system"] != "chance"].pivot(index="partition", columns="metric", values="value")
-    return wide.loc[[*TIERS], [*metrics]].to_numpy()
+    return np.asarray(wide.loc[[*TIERS], [*metrics]])
 
 
 def _means(scores: Floats) -> dict[str, float]:

@@ -143,9 +143,9 @@ class Benchmark:
             value = primary_values[name]
             return runs[name].is_reference, bool(np.isnan(value)), -float(np.nan_to_num(value)), name
 
-        order = [self.names.index(name) for name in sorted(self.names, key=place)]
-        self.names = [self.names[at] for at in order]
-        self.values = {key: each[[*order, -1]] for key, each in self.values.items()}
+        places = [self.names.index(name) for name in sorted(self.names, key=place)]
+        self.names = [self.names[at] for at in places]
+        self.values = {key: each[[*places, -1]] for key, each in self.values.items()}
         self.judged = self._evaluated(judged=True)
 
     def _evaluated(self, judged: bool) -> Values:

@@ -151,9 +151,9 @@ def _of_pairs(pairs: "DataFrame", name: str) -> Collection:
         row = pairs[twice].iloc[0]
         raise InputError(f"{name} has two labels of {row['hs_id']} and {row['cn_id']}, expected one: remove the other")
     triples = zip(pairs["hs_id"], pairs["cn_id"], pairs["label"].map(LABELS.index), strict=True)
-    texts = (dict(zip(pairs[column], pairs[text], strict=True)) for column, (text, _) in ids.items())
+    queries, corpus = (dict(zip(pairs[column], pairs[text], strict=True)) for column, (text, _) in ids.items())
     source, _, fingerprint = name.partition("@")
-    return Collection(source, fingerprint, *texts, {"test": _nested(triples)})
+    return Collection(source, fingerprint, queries, corpus, {"test": _nested(triples)})
 
 
 def _of_release(folder: Path, shared_cn: bool) -> Collection:

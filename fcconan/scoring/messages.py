@@ -52,13 +52,13 @@ def message_auc(
         there = (folds[first][:, None] == folds[second]).astype(np.float64)
         if there.any():
             pairs.append((cn, first, second, np.stack([there * ((above > below) + (above == below) / 2), there])))
-    right, total = sum((share.sum(axis=(1, 2)) for *_, share in pairs), np.zeros(2))
-    found = [
-        sum((of_cns[:, cn] * _pair_sums(of_hs, *pair) for cn, *pair in pairs), np.zeros((2, len(of_hs))))
-        for of_hs, of_cns in _two_way_draws(*labels.shape, resamples if len(pairs) > 1 else 0, seed)
+    total = np.sum([share.sum(axis=(1, 2)) for *_, share in pairs] or np.zeros((1, 2)), axis=0)
+    drawn = [
+        np.sum([of_cns[:, cn] * _pair_sums(of_hs, *pair) for cn, *pair in pairs], axis=0)
+        for of_hs, of_cns in _two_way_draws(labels.shape, resamples if len(pairs) > 1 else 0, seed)
     ]
-    resampled = safe_divide(*np.concatenate(found, axis=1)) if found else np.full(resamples, np.nan)
-    return float(safe_divide(right, total)), int(total), resampled
+    resampled = safe_divide(*np.concatenate(drawn, axis=1)) if drawn else np.full(resamples, np.nan)
+    return float(safe_divide(*total)), int(total[1]), resampled
 
 
 def _pair_sums(of_hs: Floats, first: Ints, second: Ints, values: Floats) -> Floats:
@@ -66,8 +66,9 @@ def _pair_sums(of_hs: Floats, first: Ints, second: Ints, values: Floats) -> Floa
     return np.stack([np.einsum("rf,rf->r", of_hs[:, first], of_hs[:, second] @ each.T) for each in values])
 
 
-def _two_way_draws(n_hs: int, n_cns: int, resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
+def _two_way_draws(shape: tuple[int, ...], resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
     """Yields how often each HS and each CN is drawn, shapes (block of resamples, HS) and (block, CNs)."""
+    n_hs, n_cns = shape
     of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, CN_STREAM])
     largest = max(1, CHUNK // max(1, n_hs + n_cns))
     for start in range(0, resamples, largest):

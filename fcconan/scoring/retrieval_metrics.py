@@ -79,7 +79,8 @@ def _condensed(order: Ints, labels: Floats) -> Ints:
     """Returns an order without unjudged CNs (Sakai, 2007, Alternatives to Bpref)."""
     judged = np.isfinite(_looked_up(order, labels, np.nan))
     places = np.argsort(~judged, axis=1, kind="stable")
-    return np.where(*(np.take_along_axis(each, places, axis=1) for each in (judged, order)), -1)
+    kept, found = (np.take_along_axis(each, places, axis=1) for each in (judged, order))
+    return np.where(kept, found, -1)
 
 
 def evaluate(

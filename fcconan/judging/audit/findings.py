@@ -207,8 +207,7 @@ class Findings:
             ends = share_interval(shares, groupings, 1 - (1 - self.confidence) / among)
         if among > 1:
             name = ", ".join(filter(None, (*who.values(), check)))
-            family = {"name": name, "tests": "intervals of the shares of all grades given", "n_tests": among}
-            self.families.append({**family, "floor": None, "correction": "bonferroni"})
+            self.families.append({"name": name, "n_tests": among, "correction": "bonferroni"})
             columns["note"] = f"interval holds for all {among} grades (Bonferroni)"
         value = float(shares.mean()) if len(shares) else np.nan
         self.write(check, who, value, ends, n=len(shares), n_units=n_units, **columns)
