@@ -150,7 +150,11 @@ class Reranker(_ChatSystem):
         orders = {
             query: [key for key, _ in sorted(ranking, key=lambda each: -each[1])] for query, ranking in first.items()
         }
-        starts = {query: self._starts(min(len(order), self.top)) for query, order in orders.items()}
+        starts: dict[str, list[int]] = {}  # of each window, from the end to the head; none for one candidate
+        for query, order in orders.items():
+            n = min(len(order), self.top)
+            last = max(n - self.window, 0)
+            starts[query] = [max(last - step, 0) for step in range(0, last + self.step, self.step)] if n > 1 else []
         failed, answered = dict[str, str](), set[str]()
         for turn in range(max(map(len, starts.values()), default=0)):
             shown = {
@@ -179,11 +183,6 @@ class Reranker(_ChatSystem):
             },
             first.failures | failures,
         )
-
-    def _starts(self, n: int) -> list[int]:
-        """Returns the start of each window over n candidates, from the end to the head; none for one candidate."""
-        last = max(n - self.window, 0)
-        return [max(last - step, 0) for step in range(0, last + self.step, self.step)] if n > 1 else []
 
 
 def _with_ids(letter: str, texts: Sequence[str]) -> list[dict[str, str]]:
