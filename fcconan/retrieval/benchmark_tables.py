@@ -357,7 +357,7 @@ class Benchmark:
         return DataFrame(rows, columns=["system", "partition", "metric", "hs_id", "value"]).to_csv(index=False)
 
     def notes(self) -> list[str]:
-        """Returns what in the data changes how values are read."""
+        """Returns notes on judged shares, failures, short rankings and few HS."""
         (part, metric), m = self.primary, len(self.rows)
         lines = []
         shares = means(self.values[part, JUDGED])[:-1] if part in self.labels else np.ones(1)
