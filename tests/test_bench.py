@@ -438,7 +438,7 @@ def test_mistakes(demo: Path, options: dict[str, Any], message: str) -> None:
         (lambda rows: [{key: value for key, value in rows[0].items() if key != "label"}], "no column label"),
         (lambda rows: [*rows, {**rows[0], "hate_speech": "Orcs sing."}], "several texts of h0"),
         (lambda rows: [*rows, {**rows[0], "label": "not_appropriate"}], "two labels of h0 and c0"),
-        (lambda rows: "nowhere", "no dataset nowhere"),
+        (lambda rows: "nowhere", "no dataset at nowhere"),
     ],
 )
 def test_mistakes_in_the_data(change: Callable[[Any], Any], message: str) -> None:

@@ -221,7 +221,7 @@ def _of_beir(folder: Path) -> Collection:
 def _of_hub(dataset: str) -> Collection:
     """Reads a dataset with the configs of MTEB through `datasets`."""
     if not Path(dataset).is_dir() and not is_hub_name(dataset):
-        raise InputError(f"there is no dataset {dataset}: give a name, a folder, or owner/dataset on the Hub")
+        raise InputError(f"no dataset at {dataset}: give a name, a folder, or owner/dataset on the Hub")
     with _loading(dataset) as (configs, rows):
         names = [name for name in configs if name == "qrels" or name.endswith("-qrels")] or ["default"]
         corpus, queries = (_texts(f"{dataset}, {config}", rows(config)) for config in ("corpus", "queries"))
