@@ -1,5 +1,6 @@
 """`bench`: retrieval systems on a dataset."""
 
+import json
 import pkgutil
 import tempfile
 import weakref
@@ -11,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fcconan.data import TIERS, RowSource, leakage_groups, name_with_hash
+from fcconan.data import TIERS, RowSource, leakage_groups, name_with_hash, short_hash
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Endpoint
 from fcconan.latex import Paper
@@ -107,6 +108,8 @@ def bench(
     """
     from pandas import DataFrame, concat
 
+    metric, baseline = ((each,) if isinstance(each, str) else each for each in (metric, baseline))
+    run = (Path(run),) if isinstance(run, str | PathLike) else run
     paper = protocol == "paper"
     collection = load_collection(dataset, shared_cn=paper)
     judged = {**collection.partitions, **{name: _judgements(given) for name, given in qrels.items()}}
@@ -160,13 +163,14 @@ def bench(
         for part, rankings in each.rankings.items():
             file = name if same else f"{name}-{part}"
             files[f"runs/{file.replace('/', '_')}.trec"] = partial(run_text, name, rankings)
-    given_files = [each for each in (*run, *qrels.values(), suite) if isinstance(each, str | PathLike)]
+    given_files = [Path(each) for each in (*run, suite) if each is not None]
     left_out = collection.train_left_out
     identity = {
         "data": f"{collection.name}@{collection.fingerprint}",
         "protocol": protocol,
         "training": f"{len(collection.train)}-without-{left_out}" if left_out else None,
         "partitions": ",".join(chosen),
+        "qrels": ",".join(f"{name}@{short_hash(json.dumps(judged[name], sort_keys=True))}" for name in qrels) or None,
         "metrics": ",".join(metrics),
         "primary": "@".join(chosen_primary[::-1]),
         "baseline": ",".join(baseline) or None,
@@ -174,7 +178,7 @@ def bench(
         "depth": depth,
         "systems": ",".join(names),
         "encoders": ",".join(f"{name}={model}" for name, model in encoder.items()) or None,
-        "files": ",".join(name_with_hash(Path(each)) for each in given_files) or None,
+        "files": ",".join(name_with_hash(each) for each in given_files) or None,
     }
     identity |= vars(bootstrap) if bootstrap.resamples else {"resamples": 0, "seed": bootstrap.seed}
     values = ("systems", "scores", "judged_only", "message_auc", "tiers", "sparsity")
