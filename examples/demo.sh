@@ -5,7 +5,8 @@
 set -euo pipefail
 
 fcconan build demo --out demo-dataset
-fcconan bench demo-dataset --system popularity --system tfidf --system bm25 --report-folder demo-report/retrieval
+mkdir -p demo-report
+fcconan bench demo-dataset --system popularity --system tfidf --system bm25 --report demo-report/retrieval --force
 
 # A recorded answer for each reply: a grade from 1 to 5 by the number of words that it shares with the message.
 python - <<'PYTHON'

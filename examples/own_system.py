@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import fcconan
-from fcconan import BenchOptions, Bootstrap, CompareOptions, RateOptions
+from fcconan import Bootstrap, CompareOptions, RateOptions
 
 
 class SharedWords:
@@ -24,7 +24,7 @@ class SharedWords:
 
 def main(replies: str, model: str, base_url: str) -> None:
     fcconan.build("demo", "demo-data")
-    benchmark = fcconan.bench("demo-data", BenchOptions(system=("bm25",), resamples=1000), systems=[SharedWords()])
+    benchmark = fcconan.bench("demo-data", system=["bm25", SharedWords()], bootstrap=Bootstrap(resamples=1000))
     fcconan.rate(
         [replies, "demo-data"], RateOptions(model=model, base_url=base_url, task="cseval"), out="ratings.parquet"
     )

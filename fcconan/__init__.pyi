@@ -26,11 +26,11 @@ from .result import (
 )
 from .retrieval import (
     Retriever as Retriever,
+    bench as bench,
 )
 from .scoring import (
     agree as agree,
     correlate as correlate,
-    evaluate_run as evaluate_run,
     metrics as metrics,
     rank as rank,
 )
@@ -41,8 +41,6 @@ from .services import (
     AssignResult as AssignResult,
     AuditOptions as AuditOptions,
     AuditResult as AuditResult,
-    BenchOptions as BenchOptions,
-    BenchResult as BenchResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CalibrateOptions as CalibrateOptions,
@@ -86,7 +84,6 @@ from .services import (
     adjudicate as adjudicate,
     assign as assign,
     audit as audit,
-    bench as bench,
     build as build,
     calibrate as calibrate,
     campaign_status as campaign_status,

@@ -14,6 +14,7 @@ from fcconan.result import ROW_FILES
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
+    "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
     "metrics": (
         "fcconan.scoring.text_metrics:metrics",
         "Compute text metrics of replies, as ratings that correlate and rank read.",
@@ -32,7 +33,6 @@ OLD = {
     "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
-    "bench": "Benchmark retrieval systems.",
     "generate": "Generate replies.",
     "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
@@ -121,6 +121,7 @@ def main() -> None:
         oldcli.main()
     if debug := "--debug" in words:
         words.remove("--debug")
+        os.environ["FCCONAN_DEBUG"] = "1"  # for errors of users' systems: other queries continue
     app.config = ()  # of an earlier call in the same process
     try:
         app.meta(words, exit_on_error=False, print_error=False)

@@ -26,3 +26,23 @@ def forest(table: "DataFrame", *, label: str) -> Any:
     axes.set_ylim(0.5, len(table) + 0.5)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def bars(table: "DataFrame", *, label: str, column: str) -> Any:
+    """Returns a plot of values, one group of bars for each label and one bar for each value of a column."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    order = {"index": table[label].unique(), "columns": table[column].unique()}
+    pivots = (table.pivot(index=label, columns=column, values=each) for each in ("value", "low", "high"))
+    wide, low, high = (each.reindex(**order) for each in pivots)
+    for place, name in enumerate(wide):
+        width = 0.8 / len(wide.columns)
+        at = [row + (place - (len(wide.columns) - 1) / 2) * width for row in range(len(wide))]
+        axes.bar(at, wide[name], 0.9 * width, label=str(name))
+        axes.vlines(at, low[name], high[name], color=LINES)
+    axes.set_xticks(range(len(wide)), wide.index, rotation=35, ha="right")
+    axes.legend(ncols=len(wide.columns), frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

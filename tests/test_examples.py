@@ -44,7 +44,7 @@ def test_an_own_system_is_benchmarked_judged_and_ranked(demo: Path, tmp_path: Pa
     assert {row["value"] for row in ratings} == {3.0}
     assert len([row for row in ratings if row["system"] == "mine"]) == 4 * len(rows)
     benchmark = json.loads((tmp_path / "benchmark.json").read_text(encoding="utf-8"))
-    assert set(benchmark["systems"]) == {"bm25", "shared-words"}
+    assert {"bm25", "shared-words"} <= {row["system"] for row in benchmark["tables"]["systems"]}
     ranking = json.loads((tmp_path / "ranking.json").read_text(encoding="utf-8"))
     assert "mine" in str(ranking["tables"]["systems"])
 

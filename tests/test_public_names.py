@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import json
 import math
 import re
 from collections.abc import Iterator
@@ -14,8 +13,6 @@ import numpy as np
 import pytest
 
 import fcconan
-from tests.cli.scored import ratings, write_rows
-from tests.conftest import RunCli
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fcconan"
@@ -54,7 +51,6 @@ BUILT = {
     "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
     "judging/rating.py": ["result"],
-    "retrieval/chat.py": ["diagnostics"],
     "services/datasets.py": ["hydrate"],
 }
 
@@ -129,76 +125,18 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan import scoring
     from fcconan.annotation.validation import KINDS
     from fcconan.reproduction import STATUSES
-    from fcconan.retrieval.chat import STATUSES as CALLS
-    from fcconan.scoring import reliability
+    from fcconan.scoring import METRICS, reliability
     from fcconan.scoring.correlation import levels, weighted
-    from fcconan.scoring.retrieval import metrics
     from fcconan.scoring.verdicts import COEFFICIENTS
 
-    found = {f"{name}@k" for name in metrics.RETRIEVAL_METRICS}
-    found |= {*scoring.TEXT_METRICS, *weighted.COEFFICIENTS, *STATUSES, *CALLS}
+    found = {f"{name}@k" for name in METRICS}
+    found |= {*scoring.TEXT_METRICS, *weighted.COEFFICIENTS, *STATUSES}
     found |= {*reliability.COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in scoring.FIELDS}
     audit = ast.get_docstring(module("judging/audit/analysis.py")) or ""
     checks = {name for line in re.findall(r"^- (.+?):", audit, re.MULTILINE) for name in re.findall(r"`(\w+)`", line)}
     assert {"spread", "self_preference_grades"} <= checks
     assert undefined(found | checks) == []
-
-
-@pytest.fixture(scope="module")
-def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with ratings of two systems, replies, and a BEIR folder with two runs."""
-    folder = tmp_path_factory.mktemp("scored")
-    rows = [*ratings("anna", [1, 2, 3, 4, 5, 3]), *ratings("ben", [2, 2, 3, 5, 4, 1])]
-    rows += [*ratings("judge", [1, 3, 2, 5, 5, 2], "model"), *ratings("other", [5, 1, 2, 3, 3, 3], "model")]
-    texts = [f"The {people} bakers were {'quite ' * n}kind." for n, people in enumerate(["Ombrey", "Tessok"] * 3)]
-    write_rows(folder / "ratings.csv", rows)
-    replies = [
-        {"reply_id": row["reply_id"], "item_id": row["item_id"], "hs_id": row["item_id"], "system": row["system"]}
-        | {"hate_speech": "Every Tessok cheats.", "text": text, "references": "[]"}
-        for row, text in zip(rows, texts, strict=False)
-    ]
-    write_rows(folder / "replies.csv", [{k: v for k, v in row.items() if k != "references"} for row in replies])
-    beir = folder / "beir"
-    (beir / "qrels").mkdir(parents=True)
-    for name, prefix in (("queries", "q"), ("corpus", "d")):
-        lines = [json.dumps({"_id": f"{prefix}{n}", "title": "", "text": f"Text {n}."}) for n in range(12)]
-        (beir / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    judged = [f"q{n}\td{m}\t{int(n == m)}" for n in range(12) for m in (n, (n + 1) % 12)]
-    (beir / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *judged]) + "\n")
-    for name, shift in (("near", 1), ("far", 5)):
-        lines = [f"q{n} Q0 d{(n + shift * m) % 12} {m + 1} {9 - m} {name}" for n in range(12) for m in range(3)]
-        (folder / f"{name}.trec").write_text("\n".join(lines) + "\n")
-    return folder
-
-
-def test_figures_that_verbs_write_are_defined(scored: Path, run_cli: RunCli) -> None:
-    few = ("--resamples", "100")
-    rated = scored / "ratings.csv"
-    runs = ("--run", scored / "near.trec", "--run", scored / "far.trec")
-    more: dict[str, tuple[object, ...]] = {
-        "bench": (
-            scored / "beir",
-            *runs,
-            "--sparsity",
-            "--sparsity-seeds",
-            "2",
-            "--cutoff",
-            "3",
-            *few,
-        ),
-        "agree": (rated, *few),
-        "metrics": (scored / "replies.csv", "--metric", "distinct-1", "--out", scored / "scores.csv"),
-    }
-    seen: set[str] = set()
-    for verb, arguments in more.items():
-        file = scored / f"{verb}.json"
-        done = run_cli(verb, *arguments, "--json", file)
-        assert done.returncode == 0, done.stderr
-        keys = set(numbers(json.loads(file.read_text(encoding="utf-8"))))
-        assert undefined(keys) == [], verb
-        seen |= keys
-    assert {"p_corrected", "cv"} <= seen
 
 
 def test_a_figure_that_is_not_defined_is_noticed() -> None:
@@ -211,13 +149,13 @@ def test_a_figure_that_is_not_defined_is_noticed() -> None:
 
 def test_examples_by_hand_are_what_the_package_computes() -> None:
     from fcconan import scoring
-    from fcconan.scoring import measure_agreement
+    from fcconan.scoring import evaluate, measure_agreement
 
-    run = {"q": [("c2", 4.0), ("c1", 3.0), ("c3", 2.0), ("c4", 1.0)]}
-    names = ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")
-    found = fcconan.evaluate_run(run, {"q": {"c1": 1, "c4": 1, "c2": 0}}, metrics=names, k=3, n_corpus=5)
+    names = [f"{name}@3" for name in ("hit_rate", "mrr", "precision", "recall", "f1", "map", "ndcg", "accuracy")]
+    labels, ranked = np.array([[1, 0, np.nan, 1, np.nan]]), np.array([[1, 0, 2, 3]])
+    found = evaluate(ranked, labels, names, np.zeros(1, dtype=bool))
     expected = [1, 1 / 2, 1 / 3, 1 / 2, 0.4, 0.25, 0.3869, 0.4]
-    assert [found[f"{name}@3"] for name in names] == pytest.approx(expected, abs=5e-5)
+    assert [found[name].item() for name in names] == pytest.approx(expected, abs=5e-5)
     assert scoring.repetition_rate(["a b a b a b c d"]) == pytest.approx(42.04, abs=5e-3)
     given: list[list[float]] = [[1, 2, 3, 3, np.nan], [1, 2, 3, 2, 1], [1, 3, 3, 2, 1]]
     alike = ("raw", "krippendorff_nominal", "krippendorff_ordinal", "krippendorff_interval")

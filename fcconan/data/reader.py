@@ -156,8 +156,8 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
     if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
     if kind in NEEDED and kind != "replies":
-        lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED[kind] if column not in frame)
-        _check_columns(name, NEEDED[kind], frame, f"name it with {lost}")
+        lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
+        _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
     for column in frame.columns.intersection(ID_COLUMNS):
         texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
         frame[column] = frame[column].map(texts)

@@ -7,7 +7,7 @@ from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from fcconan.generation.items import Generated, Item
 from fcconan.generation.training_pool import TrainingPool
-from fcconan.retrieval import Retriever, SystemFactory, load_suite, rank_all
+from fcconan.retrieval import make_systems, rank_all
 
 NO_CANDIDATES = "no_candidates"
 
@@ -19,9 +19,9 @@ class RetrievalGenerator:
 
     Args:
         pool: Pairs whose CNs are ranked.
-        retriever: A system of `benchmarks/retrieval.yaml`, `module:factory`, or a system.
+        retriever: A name, `module:factory` or object; see `fcconan.retrieval.make_systems`.
         name: Name of the system; by default the name of the retriever with `:retrieval`.
-        options: Further arguments of `SystemFactory`.
+        options: Further arguments of `make_systems`.
 
     Attributes:
         name: Name of the system.
@@ -37,7 +37,7 @@ class RetrievalGenerator:
     def __init__(
         self,
         pool: TrainingPool,
-        retriever: str | Retriever = "tfidf",
+        retriever: Any = "tfidf",
         *,
         name: str | None = None,
         **options: Any,
@@ -46,14 +46,12 @@ class RetrievalGenerator:
         self._texts: dict[str, str] = {}
         for pair in pool.pairs:
             self._texts.setdefault(pair.cn_id, pair.counter_narrative)
-        self._maker = SystemFactory(load_suite(), pool.training(), **options)
-        system = self._system()
-        told: dict[str, Any] = getattr(system, "configuration", {})
+        self._options = options
+        (system,) = make_systems([retriever], train=pool.training(), **options)
         self.name = name or f"{system.name}:retrieval"
         source = {
             "pool": pool.configuration,
             "retriever": system.name,
-            "system": {key: value for key, value in told.items() if key != "fit_on"},  # which depends on the items
         }
         self.configuration: dict[str, Any] = {"strategy": self.strategy, "candidates": source}
 
@@ -68,9 +66,10 @@ class RetrievalGenerator:
         self._check_labels(asked)
         positions = [self.pool.excluded_pairs(item) for item in asked]
         left_out = [{self.pool.pairs[position].cn_id for position in excluded} for excluded in positions]
-        self._maker.train = tuple(self.pool.training(without=frozenset[int]().union(*positions)))
+        train = self.pool.training(without=frozenset[int]().union(*positions))
+        (system,) = make_systems([self._retriever], train=train, **self._options)
         depth = min(len(self._texts), 1 + max(map(len, left_out), default=0))
-        ranked = rank_all(self._system(), {item.item_id: item.hate_speech for item in asked}, self._texts, depth)
+        ranked = rank_all(system, {item.item_id: item.hate_speech for item in asked}, self._texts, depth)
         for item, excluded in zip(asked, left_out, strict=True):
             # Stable: of equal scores the system's order holds.
             best = sorted(ranked.get(item.item_id, []), key=lambda entry: -entry[1])
@@ -94,6 +93,3 @@ class RetrievalGenerator:
                 f"the pool has CNs labelled for {known} of the {len(items)} messages, which are left out as leakage: "
                 "give other pairs with --pool"
             )
-
-    def _system(self) -> Retriever:
-        return self._maker.make(self._retriever) if isinstance(self._retriever, str) else self._retriever

@@ -15,7 +15,6 @@ from fcconan.data import DEBUG_VARIABLE, TRACEBACK, hub_address, is_debugging, p
 from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     annotate,
-    bench,
     build,
     finetune,
     generate,
@@ -43,7 +42,6 @@ app = typer.Typer(
 # The sections of the help, and the commands in their order.
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
-    "Retrieval": (bench,),
     "Generation": (generate, finetune),
     "Results": (publish,),
 }

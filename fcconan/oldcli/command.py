@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fcconan.oldcli.parameters import Interface, Parameters
 
 COMMON = "Input and output"
-CONFIG, JSON, PAGE, VERBOSE, FORCE = "config", "json_file", "report", "verbose", "force"
+CONFIG, JSON, VERBOSE, FORCE = "config", "json_file", "verbose", "force"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,6 @@ class Command:
         example: A whole command.
         show: Prints the result; its second argument is true with `--verbose`.
         service: Name of the function in `fcconan.services`, or of another module with it; default: the command's name.
-        page: The function of `fcconan.reporting` that makes a page of the result; the command then has `--report FILE`.
         detailed: Whether `--verbose` prints more than the answer.
         protected: Whether the file that the command writes replaces an existing one with `--force` only.
         resumes: Returns whether an existing file is an earlier output of the command with these options, which it
@@ -47,7 +46,6 @@ class Command:
     example: str
     show: Callable[[Any, bool], None]
     service: str = ""
-    page: str | None = None
     detailed: bool = False
     protected: bool = False
     resumes: Callable[[Path, Any], bool] = lambda path, options: False
@@ -100,8 +98,6 @@ class Command:
             )
         if "--json" not in flags:
             common(JSON, Path | None, "--json", help="Write the result to this file.")
-        if self.page is not None:
-            common(PAGE, Path | None, "--report", help="Write the result as a page to this file.")
         if self.detailed:
             common(VERBOSE, bool, "--verbose", "-v", help="Print all tables, not only the main result.", default=False)
         if self.protected:
@@ -125,7 +121,7 @@ class Command:
             self.interface.arguments,
             values,
             options,
-            {"--json": self._json_file(values), "--report": values.get(PAGE), "--config": values.get(CONFIG)},
+            {"--json": self._json_file(values), "--config": values.get(CONFIG)},
             self.companions,
         )
         if self.protected and not values[FORCE]:
@@ -140,14 +136,7 @@ class Command:
                 getattr(each, "close", lambda: None)()
         if (path := self._json_file(values)) is not None:
             result.to_json(path)
-        page = values.get(PAGE)
-        if self.page is not None and page is not None:
-            from fcconan import reporting
-
-            reporting.write_page(page, getattr(reporting, self.page)(result.data))
         self.show(result, bool(values.get(VERBOSE)))
-        if page is not None:
-            typer.echo(f"Written: {page}")
         if self.next_step is not None:
             typer.echo(self.next_step(values))
         for line in result.signature_lines():

@@ -24,7 +24,7 @@ def check_targets(
         arguments: The arguments of the service, by name.
         values: Their values.
         options: The configuration of the service, or None.
-        results: The files of `--json`, `--report` and `--config`, by option.
+        results: The files of `--json` and `--config`, by option.
         companions: Returns the files that are written next to a file of results.
 
     Raises:
@@ -46,10 +46,6 @@ def check_targets(
     recorded, local = model_files([str(name) for name in named.get("model", [])])
     for folder in paths.get("release", [None]):
         check_json_target(results["--json"], folder)
-    if results["--report"] is not None:
-        from fcconan.reporting import check_page
-
-        check_page(results["--report"])
     folders = [*paths.get("folder", []), *local]
     written = {flag: path for role, flag, path in used if role == "write"}
     if written.get(CACHE, Path()) is None:
@@ -58,7 +54,7 @@ def check_targets(
         if declared.role == "write" and values[name] is not None:
             written |= companions(values[name])
     check_files(
-        {**written, "--json": results["--json"], "--report": results["--report"]},
+        {**written, "--json": results["--json"]},
         read=[*paths.get("read", []), *folders, *recorded, results["--config"]],
         folders=folders,
     )

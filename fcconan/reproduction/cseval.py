@@ -19,8 +19,9 @@ from fcconan.reproduction.cseval_correlations import (
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue
-from fcconan.scoring import PAPER as AS_PUBLISHED, SOUND, Floats, Ratings, measure_agreement, ranking_scores
+from fcconan.scoring import PAPER as AS_PUBLISHED, SOUND, Floats, agree, ranking_scores
 
+LEVELS = ("interval", "ordinal")
 RANKERS = ("rank-rater-1", "rank-rater-2", "rank-rater-3")
 SPLITS = ("dev", "test", "agreement_round1", "agreement_round2", "rankings")
 
@@ -116,18 +117,13 @@ def _recompute_agreement(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]
     """Yields Krippendorff's alpha of each round, averaged over the aspects."""
     for number in (1, 2):
         split = f"agreement_round{number}"
-        rounds = Ratings(data.rows("cseval", "ratings", split), data.rows("cseval", "replies", split))
-        means = {}
-        for level in ("interval", "ordinal"):
-            alphas = []
-            for aspect in ASPECTS:
-                found = measure_agreement(
-                    rounds.people(aspect)[1],
-                    coefficients=[f"krippendorff_{level}"],
-                    bootstrap=Bootstrap(resamples=0),
-                )
-                alphas.append(float(found["value"][0]))
-            means[level] = float(np.mean(alphas))
+        found = agree(
+            data.rows("cseval", "ratings", split),
+            aspect=ASPECTS,
+            coefficient=("krippendorff_interval", "krippendorff_ordinal"),
+            bootstrap=Bootstrap(resamples=0),
+        ).to_frame()
+        interval, ordinal = (found["value"][found["coefficient"] == f"krippendorff_{level}"].mean() for level in LEVELS)
         n = len(data.rows("cseval", "replies", split))
-        note = f"interval level, all {n} rows, missing ratings left out; ordinal {means['ordinal']:.3f}"
-        yield ("text 3.4", f"alpha-round-{number}", "value"), RecomputedValue(means["interval"], note)
+        note = f"interval level, all {n} rows, missing ratings left out; ordinal {ordinal:.3f}"
+        yield ("text 3.4", f"alpha-round-{number}", "value"), RecomputedValue(interval, note)

@@ -7,27 +7,23 @@ import numpy as np
 
 from fcconan.data import TIERS
 from fcconan.errors import InputError
+from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.published import PrintedValue, load_paper
 from fcconan.reproduction.values import Key, RecomputedValue, status_of
 from fcconan.retrieval import (
     BM25,
     MINILM,
-    SUMMARY_VALUES,
-    BenchmarkSettings,
-    Collection,
     Dense,
     Retriever,
     SentenceEncoder,
-    SystemFactory,
     bench,
-    find_nearest,
     load_collection,
-    load_suite,
 )
-from fcconan.scoring import TABLE_4, summary
+from fcconan.scoring import TABLE_4, Floats, summary
 
 PAPER = "fc-conan"
+SUMMARY_VALUES = ("avg", "min", "max", "cv")
 LEXICAL = ("tfidf", "bm25")
 DENSE = "sbert-minilm"
 K1 = (0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 2.0)
@@ -158,11 +154,9 @@ def _recompute_retrieval(
     if encoder is None:
         yield from ((key, NO_MINILM) for key in keys)
         return
-    ids = list(texts)
-    vectors = encoder.encode(list(texts.values()), role="document")
-    queries = np.array([position for position, key in enumerate(ids) if key in originals])
-    order = find_nearest(vectors[queries], vectors, max(NEAREST))[1]
-    found = {n: {ids[position] for position in order[:, :n].ravel()} - originals for n in NEAREST}
+    asked = {key: text for key, text in texts.items() if key in originals}
+    ranked = Dense(DENSE, encoder).rank(asked, texts, max(NEAREST))
+    found = {n: {key for ranking in ranked.values() for key, _ in ranking[:n]} - originals for n in NEAREST}
     sufficient = [n for n in NEAREST if released <= found[n]]
     best = sufficient[0] if sufficient else NEAREST[-1]
     note = f"the smallest number that retrieves all {len(released)} released CNs; the CN itself counts as one"
@@ -182,17 +176,14 @@ def _recompute_retrieval(
 
 def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[Key, RecomputedValue]]:
     folder = str(data.path("fc-conan"))
-    collection = load_collection(folder, shared_cn=True).pool()
-    sound = load_collection(folder, shared_cn=False).without_leakage()
-    maker, sound_maker = (SystemFactory(load_suite(), each.train) for each in (collection, sound))
     printed = load_paper(PAPER).parsed("Table 4")
     rows: dict[str, dict[str, float]] = {}
-    systems = [maker.make(name) for name in LEXICAL] + ([] if encoder is None else [Dense(DENSE, encoder)])
+    dense = [] if encoder is None else [Dense(DENSE, encoder)]
+    systems: list[str | Retriever] = [*LEXICAL, *dense]
     for system in systems:
-        name = system.name
-        rows[name], precise = compute_table_4_row(collection, system)
-        # Only TF-IDF is fitted to the training pairs.
-        sound_row = _compute_sound_row(sound, sound_maker.make(name) if name == "tfidf" else system)
+        name = system if isinstance(system, str) else system.name
+        rows[name], precise = compute_table_4_row(folder, system)
+        sound_row = _means(_scores(folder, system, TABLE_4, "sound"))
         for column, value in rows[name].items():
             digits = 3 if column == "cv" else 4
             note = f"protocol sound: {sound_row[column]:.{digits}f}"
@@ -201,7 +192,7 @@ def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Itera
             yield ("Table 4", name, column), RecomputedValue(value, note)
     if DENSE not in rows:
         yield from ((("Table 4", DENSE, column), NO_MINILM) for column in SUMMARY_VALUES)
-    yield from _infer_settings(collection, printed, maker.make("tfidf"))
+    yield from _infer_settings(folder, printed)
     for name in LEXICAL:
         for column in ("avg", "cv"):
             yield ("text 4.3 groups", name, column), RecomputedValue(rows[name][column])
@@ -212,16 +203,16 @@ def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Itera
 
 
 def _infer_settings(
-    collection: Collection, printed: Mapping[str, Mapping[str, PrintedValue]], tfidf: Retriever
+    folder: str, printed: Mapping[str, Mapping[str, PrintedValue]]
 ) -> Iterator[tuple[Key, RecomputedValue]]:
     """Yields the settings of the experiment, inferred from the printed rows of Table 4."""
-    yield ("text 4.3 pool", "candidates", "value"), RecomputedValue(len(collection.corpus))
+    yield ("text 4.3 pool", "candidates", "value"), RecomputedValue(len(load_collection(folder).pool().corpus))
     yield ("text 4.3 pool", "systems", "value"), RecomputedValue(len(printed), "rows of Table 4", from_print=True)
-    cutoffs = [k for k in CUTOFFS if _reproduces(compute_table_4_row(collection, tfidf, k)[0], printed["tfidf"])]
+    cutoffs = [k for k in CUTOFFS if _reproduces(compute_table_4_row(folder, LEXICAL[0], k)[0], printed["tfidf"])]
     yield ("text 4.3 pool", "cutoff", "value"), _only_setting(cutoffs, "cutoff", CUTOFFS, "TF-IDF")
-    saturation = [k1 for k1 in K1 if _reproduces(compute_table_4_row(collection, BM25(k1=k1))[0], printed["bm25"])]
+    saturation = [k1 for k1 in K1 if _reproduces(compute_table_4_row(folder, BM25(k1=k1))[0], printed["bm25"])]
     yield ("text 4.3 bm25", "bm25", "k1"), _only_setting(saturation, "k1", K1, "BM25")
-    weights = [b for b in B if _reproduces(compute_table_4_row(collection, BM25(b=b))[0], printed["bm25"])]
+    weights = [b for b in B if _reproduces(compute_table_4_row(folder, BM25(b=b))[0], printed["bm25"])]
     yield ("text 4.3 bm25", "bm25", "b"), _only_setting(weights, "b", B, "BM25")
 
 
@@ -236,35 +227,35 @@ def _reproduces(row: Mapping[str, float], printed: Mapping[str, PrintedValue]) -
     return all(status_of(printed[column], value) == "exact" for column, value in row.items())
 
 
-def compute_table_4_row(
-    collection: Collection, system: Retriever, k: int = 10
-) -> tuple[dict[str, float], dict[str, float]]:
+def compute_table_4_row(folder: str, system: str | Retriever, k: int = 10) -> tuple[dict[str, float], dict[str, float]]:
     """Computes a row of Table 4 with protocol `paper`.
 
     The paper averages rounded values of the four metrics: the coefficient of variation with one decimal, the others
     with four. With this rounding, all twelve printed values of the three systems follow; without it, nine do.
 
     Args:
-        collection: FC-CONAN with the catalogue of protocol `paper`.
+        folder: The folder of FC-CONAN.
         system: Retrieval system.
         k: Cutoff of the four metrics.
 
     Returns:
         Mean, minimum, maximum and coefficient of variation, with the rounding of the paper and without it.
     """
-    metrics = tuple(f"{metric.partition('@')[0]}@{k}" for metric in TABLE_4)
-    settings = BenchmarkSettings("paper", metrics=metrics, resamples=100).resolve(collection)
-    (result,) = bench(collection, [system], settings)[0]["systems"].values()
-    scores = np.array([[part[metric] for metric in metrics] for part in result["partitions"].values()])
-    each = [summary(scores[:, [column]]) for column in range(len(metrics))]
+    scores = _scores(folder, system, [f"{metric.partition('@')[0]}@{k}" for metric in TABLE_4], "paper")
+    each = [_means(scores[:, [column]]) for column in range(len(TABLE_4))]
     rounded = {
-        name: float(np.mean([round(float(one[name]), 1 if name == "cv" else 4) for one in each]))
-        for name in SUMMARY_VALUES
+        name: float(np.mean([round(one[name], 1 if name == "cv" else 4) for one in each])) for name in SUMMARY_VALUES
     }
-    return rounded, {name: float(value) for name, value in summary(scores).items()}
+    return rounded, _means(scores)
 
 
-def _compute_sound_row(collection: Collection, system: Retriever) -> dict[str, float]:
-    settings = BenchmarkSettings("sound", metrics=TABLE_4, resamples=100).resolve(collection)
-    (result,) = bench(collection, [system], settings)[0]["systems"].values()
-    return {name: result["summary"][name] for name in SUMMARY_VALUES}
+def _scores(folder: str, system: str | Retriever, metrics: Sequence[str], protocol: Any) -> Floats:
+    """Returns the scores of a system, shape (partitions, metrics)."""
+    found = bench(folder, system=[system], protocol=protocol, metric=(*metrics,), bootstrap=Bootstrap(resamples=0))
+    table = found.to_frame("scores")
+    wide = table[table["system"] != "chance"].pivot(index="partition", columns="metric", values="value")
+    return np.asarray(wide.loc[[*TIERS], [*metrics]])
+
+
+def _means(scores: Floats) -> dict[str, float]:
+    return {name: float(value) for name, value in summary(scores).items()}

@@ -1,372 +1,253 @@
-"""The retrieval benchmark: ranks with each system, scores the runs and compares systems."""
+"""`bench`: retrieval systems on a dataset."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import pkgutil
+import tempfile
+import weakref
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from math import nan
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-import fcconan
+from fcconan.data import TIERS, RowSource, leakage_groups, name_with_hash, short_hash
 from fcconan.errors import InputError
+from fcconan.groups import Bootstrap, Endpoint
+from fcconan.latex import Paper
 from fcconan.models import EndpointError
-from fcconan.retrieval.benchmark_notes import collect_notes, describe_failures, remove_texts
-from fcconan.retrieval.benchmark_settings import (
-    AUC_FOLDS,
-    Benchmark,
-    BenchmarkSettings,
-    SystemScores,
-    family_notes,
-    family_signature,
-)
-from fcconan.retrieval.benchmark_statistics import (
-    collect_scores,
-    compare_orders,
-    compare_systems,
-    summary_interval,
-    to_nested,
-    to_number,
-)
-from fcconan.retrieval.collections import FULL, Collection, Qrels
-from fcconan.retrieval.label_learning import check_ignores_message, learns_from_labels
-from fcconan.retrieval.label_runs import (
-    check_may_learn,
-    held_out_scores,
-    rank_partitions,
-)
-from fcconan.retrieval.label_statistics import (
-    MessageScores,
-    add_label_comparisons,
-    chance_on_judged,
-    collect_label_scores,
-    resample_hs_and_cns,
-)
-from fcconan.retrieval.run_cache import RunCache, load_run, save_run
+from fcconan.report import bars, forest
+from fcconan.result import Pivot, Result
+from fcconan.retrieval.benchmark_tables import CHANCE, Benchmark, SystemRun, choose_primary
+from fcconan.retrieval.collections import Collection, load_collection
+from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels, rank_partitions
+from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
-from fcconan.scoring import (
-    PAPER,
-    Evaluation,
-    Floats,
-    chance_levels,
-    evaluate,
-    evaluate_judged,
-    means,
-    sort_run,
-    summary,
-    system_pairs,
-)
+from fcconan.retrieval.trec import read_qrels, read_run, run_text
+from fcconan.scoring import ALL_METRICS, TABLE_4, K, check_names, cutoff_of, metric_names
+
+if TYPE_CHECKING:
+    Systems = Any  # names, and in Python systems, classes, functions or runs of ranx
+    JudgedPairs = Mapping[str, Any]  # files; in Python also `ranx.Qrels` or query id -> corpus id -> relevance
+else:
+    Systems = tuple[str, ...]
+    JudgedPairs = dict[str, Path]
+
+DEPTHS = {"paper": 100, "sound": 100, "cross-validated": 1_000}
+FIGURES = {"hit_rate@10": "FC-CONAN, Figure 1", "mrr@10": "FC-CONAN, Figure 2"}
 
 
 def bench(
-    collection: Collection,
-    systems: Sequence[Retriever],
-    settings: BenchmarkSettings,
+    dataset: RowSource,
     *,
-    cache: RunCache | None = None,
-    progress: Callable[[str], None] = lambda line: None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Ranks, scores and compares systems.
+    system: Systems = (),
+    encoder: dict[str, str] = {},  # noqa: B006 - it is not changed
+    run: tuple[Path, ...] = (),
+    suite: Path | None = None,
+    protocol: Literal["paper", "sound", "cross-validated"] = "sound",
+    metric: tuple[str, ...] = (),
+    primary: str | None = None,
+    partition: tuple[str, ...] = (),
+    qrels: JudgedPairs = {},  # noqa: B006
+    baseline: tuple[str, ...] = (),
+    depth: int | None = None,
+    sparsity: bool = False,
+    device: str | None = None,
+    bootstrap: Bootstrap = Bootstrap(),
+    endpoint: Endpoint = Endpoint(),
+) -> Result:
+    """Benchmark retrieval systems.
+
+    Each system ranks the CNs of the dataset for each HS. Protocol `sound` scores on all CNs, leaves out HS without a
+    positive, breaks ties at random, and removes training pairs that paraphrase an evaluated HS. `cross-validated` is
+    `sound` with systems that learn from labels of HS in other leakage groups. `paper` repeats Table 4 of FC-CONAN: the
+    catalogue is the CNs with a positive in Bronze, all HS count, ties are in the order of the catalogue, and average
+    precision is divided by min(k, positives). Intervals resample HS. The differences on the primary metric have tests
+    by random signs of whole HS, adjusted by step-down max-T; `popularity` and `longest`, which ignore the message, are
+    references and in no test. Message AUC is the probability that an HS that a CN answers scores higher than one that
+    it does not answer; its intervals resample HS and CNs.
 
     Args:
-        collection: The dataset, prepared for the protocol: by `Collection.pool` for `paper`, by
-            `Collection.without_leakage` for the others. Systems are trained on its training pairs.
-        systems: The systems, with unique names.
-        settings: The resolved settings.
-        cache: Cache of finished runs; None for no cache.
-        progress: Function that receives a line of text at each stage.
+        dataset: Name, folder, BEIR folder or Hub name of a dataset; in Python also judged pairs with hate_speech,
+            counter_narrative and label.
+        system: Systems of the suite, or module:factory; in Python also objects with `name` and `rank(queries, corpus,
+            k)`, classes or functions that return one, or runs of ranx. Default: all that need no network.
+        encoder: Further systems: name -> sentence-transformers model (folder or Hub name).
+        run: TREC run files, as further systems.
+        suite: YAML file with further systems, as benchmarks/retrieval.yaml.
+        protocol: Evaluation protocol.
+        metric: Metrics such as ndcg@10, also those of ranx; the cutoff is 10 by default.
+        primary: Metric and partition of the tests, as ndcg@10@silver; default: the first NDCG, on the largest partition
+            whose labels are all confirmed.
+        partition: Partitions to score; default: all.
+        qrels: Further partitions: name -> file of relevance judgements of TREC or BEIR.
+        baseline: Test all other systems against these systems only.
+        depth: Length of rankings; default: 100, and 1,000 under protocol cross-validated.
+        sparsity: Estimate scores with sparser labels, on the last partition.
+        device: Device of local models, such as cpu or cuda.
+        bootstrap: Resamples; the seed is also that of ties.
+        endpoint: Endpoint of systems that need one.
 
     Returns:
-        The result as `fcconan bench --json` writes it, and the details for the report. Systems without any ranking
-        are in `failed`. `problems` has a message for each system that failed on an HS.
+        `systems`: the primary metric of each system and partition, best first, with `value`, `low`, `high`, `n` (HS),
+        `n_failed` and `reason`. `scores`: the same of all metrics and of chance; `judged_only`: on judged CNs only.
+        `differences`: pairs of systems, with `difference`, `low`, `high`, `p` and `p_adjusted`. `message_auc`: values,
+        and with a baseline also differences. `orders`: Kendall's tau-b between partitions. `tiers`: average, minimum,
+        maximum and coefficient of variation (percent) over partitions, as in Table 4. `partitions`, `failures`, and
+        with `sparsity` the means, standard deviations and 95% ranges of 100 random removals.
 
     Raises:
-        InputError: A run is invalid, two systems have one name, or the baseline is unknown.
+        InputError: The dataset, a system, metric, partition or baseline cannot be used, or no system ranks anything.
+
+    Examples:
+        >>> pairs = [{"hate_speech": f"{a} pay nothing.", "counter_narrative": f"{b} pay.", "label": label}
+        ...     for a, b, label in [("Elves", "Elves", "appropriate"), ("Elves", "Orcs", "not_appropriate")]]
+        >>> bench(pairs, system=["tfidf"], metric=["mrr"]).to_frame()["value"].tolist()
+        [1.0, 0.75]
     """
-    _check_names([system.name for system in systems])
-    for system in systems:
-        _check_configuration(system)
-        check_may_learn(system, settings)
-    system_pairs([system.name for system in systems], settings.baseline)  # raises for an unknown baseline
-    texts = collection.queries, collection.corpus
-    failed: dict[str, str] = {}
-    problems: dict[str, str] = {}
-    qrels = {name: collection.qrels(name) for name in collection.partitions}
-    if collection.population != FULL:
-        qrels = {name: _restrict_qrels(judged, collection.corpus) for name, judged in qrels.items()}
-    benchmark = Benchmark(collection, settings, qrels, {})
-    runs: dict[str, tuple[Retriever, list[dict[str, Rankings]]]] = {}
-    for system in systems:
-        progress(f"{system.name}: ranking {len(collection.corpus)} CNs for {len(collection.queries)} HS")
-        try:
-            found = _rank_replicates(system, benchmark, cache, progress)
-        except EndpointError as error:
-            failed[system.name] = remove_texts(str(error), *texts)
-            problems[system.name] = f"failed: {failed[system.name]}"
-            continue
-        for one in (run for replicate in found for run in replicate.values()):
-            for lines in (one.failures, one.explained):
-                lines.update({key: remove_texts(why, *texts) for key, why in lines.items()})
-        first = max(found[0].values(), key=lambda run: len(run.failures))
-        if first.failures:
-            problems[system.name] = describe_failures(first, len(collection.queries))
-        if len(first.failures) == len(collection.queries):
-            failed[system.name] = next(iter(first.failures.values()))
-        else:
-            runs[system.name] = (system, found)
-    progress("scoring")
-    scored = {name: _score(benchmark, system, found) for name, (system, found) in runs.items()}
-    benchmark = replace(benchmark, systems=scored)
-    return _result(benchmark, failed, problems), _details(benchmark)
+    from pandas import DataFrame, concat
+
+    metric, baseline = ((each,) if isinstance(each, str) else each for each in (metric, baseline))
+    run = (Path(run),) if isinstance(run, str | PathLike) else run
+    paper = protocol == "paper"
+    collection = load_collection(dataset, shared_cn=paper)
+    judged = {**collection.partitions, **{name: _judgements(given) for name, given in qrels.items()}}
+    collection = replace(collection, partitions=judged, confirmed=collection.confirmed - {*qrels})
+    collection = collection.pool() if paper else collection.without_leakage()
+    chosen = {name: collection.partitions[name] for name in check_names("partition", partition, judged) or judged}
+    collection = replace(collection, partitions=chosen)
+    metrics = metric_names(metric or (TABLE_4 if paper else ALL_METRICS))
+    given = [system] if isinstance(system, str) or not isinstance(system, tuple | list) else [*system]
+    how: Any = {"suite": suite, "train": collection.train, "client": _client_of(endpoint), "device": device}
+    systems = make_systems(given or ([] if encoder or run else offline_systems(protocol, suite)), **how)
+    systems += [encoder_system(model, name, device) for name, model in encoder.items()]
+    systems += [read_run(Path(path)) for path in run]
+    names = [each.name for each in systems]
+    if wrong := [name for name in names if names.count(name) > 1 or name == CHANCE]:
+        raise InputError(f"found two systems called {wrong[0]}, expected a name for each: rename one")
+    chosen_primary = choose_primary(primary, metrics, collection, paper)
+    depth = min(max(depth or DEPTHS[protocol], K, *map(cutoff_of, metrics)), len(collection.corpus))
+    runs = {each.name: _run(each, collection, protocol, depth) for each in systems}
+    last = {name: [*each.rankings.values()][-1] for name, each in runs.items()}
+    if all(len(each.failures) == len(collection.queries) for each in last.values()):
+        raise InputError(f"no system ranks any HS; {names[0]}: {next(iter(last[names[0]].failures.values()))}")
+
+    found = Benchmark(collection, runs, metrics, chosen_primary, paper, bootstrap)
+    scores, tiers, published = found.scores(found.values), found.tiers(), []
+    if paper and collection.name == "fc-conan" and {*chosen} == {*TIERS} and metrics == TABLE_4:
+        published = _published()
+        tiers = concat([tiers, DataFrame(published)], ignore_index=True)
+    tables = {
+        "systems": found.systems(scores),
+        "differences": found.differences(baseline),
+        "message_auc": found.message_auc(baseline),
+        "tiers": tiers,
+        "scores": scores,
+        "judged_only": found.scores(found.judged),
+        "orders": found.rank_correlations(),
+        "partitions": found.partitions(),
+        "failures": found.failures(),
+    }
+    if sparsity:
+        tables["sparsity"] = found.sparsity()
+    plots: dict[str, Callable[[], Any]] = {}
+    for part, own in tables["systems"].groupby("partition", sort=False):
+        plots[str(part)] = partial(forest, own, label="system")
+    for name in [name for name in FIGURES if paper and name in metrics]:
+        own = scores[scores["metric"] == name]
+        plots[f"{name} ({FIGURES[name]})"] = partial(bars, own, label="system", column="partition")
+    files: dict[str, Callable[[], str]] = {"values.csv": found.values_csv}
+    for name, each in runs.items():
+        same = len({*map(id, each.rankings.values())}) == 1
+        for part, rankings in each.rankings.items():
+            file = name if same else f"{name}-{part}"
+            files[f"runs/{file.replace('/', '_')}.trec"] = partial(run_text, name, rankings)
+    given_files = [Path(each) for each in (*run, suite) if each is not None]
+    left_out = collection.train_left_out
+    identity = {
+        "data": f"{collection.name}@{collection.fingerprint}",
+        "protocol": protocol,
+        "training": f"{len(collection.train)}-without-{left_out}" if left_out else None,
+        "partitions": ",".join(chosen),
+        "qrels": ",".join(f"{name}@{short_hash(json.dumps(judged[name], sort_keys=True))}" for name in qrels) or None,
+        "metrics": ",".join(metrics),
+        "primary": "@".join(chosen_primary[::-1]),
+        "baseline": ",".join(baseline) or None,
+        "ties": "catalogue" if paper else "hash",
+        "depth": depth,
+        "systems": ",".join(names),
+        "encoders": ",".join(f"{name}={model}" for name, model in encoder.items()) or None,
+        "files": ",".join(name_with_hash(each) for each in given_files) or None,
+    }
+    identity |= vars(bootstrap) if bootstrap.resamples else {"resamples": 0, "seed": bootstrap.seed}
+    values = ("systems", "scores", "judged_only", "message_auc", "tiers", "sparsity")
+    references = [CHANCE, *(name for name, each in runs.items() if each.is_reference)]
+    return Result(
+        "bench",
+        tables,
+        identity,
+        found.notes(),
+        intervals={"differences": "difference", **dict.fromkeys(values, "value")},
+        pivots={"systems": Pivot(("system",), ("partition",)), "tiers": Pivot(("system",), ("statistic",))},
+        plots=plots,
+        files=files,
+        choice="partition",
+        references=[*references, *(each["system"] for each in published)],
+        paper=Paper("systems", "system", "partition", {}, f"{chosen_primary[1]} on {collection.name}", baseline),
+    )
 
 
-def _check_configuration(system: Retriever) -> None:
-    """Checks that the configuration of a system can be written as JSON."""
-    configuration = getattr(system, "configuration", None)
-    try:
-        if not isinstance(configuration, dict | None):
-            raise TypeError(f"it is a {type(configuration).__name__}")
-        json.dumps(configuration, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"the `configuration` of the system {system.name} is not a JSON-able dict ({error}): use strings, finite "
-            "numbers, lists and dicts, such as a hash instead of an array"
-        ) from error
-
-
-def _check_names(names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(
-                f"two systems are called {name!r}: give each system a unique name; the name of a run is the sixth "
-                "column of its file"
-            )
-        if not name or any(character.isspace() for character in name):
-            raise InputError(f"the system name {name!r} is empty or has white space: use a name without")
-
-
-def _rank_replicates(
-    system: Retriever, benchmark: Benchmark, cache: RunCache | None, progress: Callable[[str], None]
-) -> list[dict[str, Rankings]]:
-    """Returns the runs of each replicate by partition; most systems have one run for all partitions."""
-    collection, depth, names = benchmark.collection, benchmark.settings.depth, benchmark.partitions
+def _run(system: Retriever, collection: Collection, protocol: str, depth: int) -> SystemRun:
+    texts, is_reference = (collection.queries, collection.corpus), bool(getattr(system, "ignores_message", False))
     if learns_from_labels(system):
-        return [rank_partitions(system, benchmark)]
-    rank = partial(rank_all, queries=collection.queries, corpus=collection.corpus, k=depth)
-    if getattr(system, "ignores_message", False):
-        check_ignores_message(system, ranked := rank(system))
-        return [dict.fromkeys(names, ranked)]
-    if hasattr(system, "replicates"):
-        return [dict.fromkeys(names, rank(one)) for one in system.replicates()]
-    checkpoint = cache.checkpoint(system, collection, depth) if cache else None
-    if cache is None or checkpoint is None:
-        return [dict.fromkeys(names, rank(system))]
-    found = load_run(checkpoint)
-    if found is None:
-        found = rank(system)
-        save_run(checkpoint, found)
-    else:
-        progress(f"{system.name}: cached run from {checkpoint.path}")
-        cache.record_use(system, checkpoint)
-    return [dict.fromkeys(names, found)]
+        if protocol == "sound" and not is_reference:
+            raise InputError(
+                f"{system.name} learns from labels of other HS, which protocol sound does not allow: use --protocol "
+                "cross-validated"
+            )
+        learning: Any = system
+        how = collection.partitions, leakage_groups([*collection.queries.values()]).tolist()
+        held_out = {} if is_reference else held_out_scores(learning, *texts, *how)
+        return SystemRun(rank_partitions(learning, *texts, *how, depth), held_out, is_reference)
+    try:
+        rankings = rank_all(system, *texts, depth)
+    except EndpointError as error:
+        rankings = Rankings(failures=dict.fromkeys(collection.queries, str(error)))
+    return SystemRun(dict.fromkeys(collection.partitions, rankings), {}, is_reference)
 
 
-def _restrict_qrels(qrels: Qrels, corpus: Mapping[str, str]) -> Qrels:
-    return {query: {key: value for key, value in judged.items() if key in corpus} for query, judged in qrels.items()}
+def _judgements(given: Any) -> Mapping[str, Mapping[str, int]]:
+    if isinstance(given, str | PathLike):
+        return read_qrels(Path(given))
+    rows = given.to_dict() if hasattr(given, "to_dict") else given  # `ranx.Qrels`
+    return {str(query): {str(key): int(value) for key, value in row.items()} for query, row in rows.items()}
 
 
-def _score(benchmark: Benchmark, system: Retriever, found: list[dict[str, Rankings]]) -> SystemScores:
-    collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
-    options: dict[str, Any] = {"query_ids": list(collection.queries), "k": settings.k, "rule": settings.rule}
-    orders, evaluations, on_judged = [], [], []
-    for runs in found:
-        one_order = sort_run(next(iter(runs.values())), benchmark.tie) if not learns_from_labels(system) else None
-        ordered = {name: one_order or sort_run(run, benchmark.tie) for name, run in runs.items()}
-        failed = {name: list(run.failures) for name, run in runs.items()}
-        orders.append(ordered)
-        evaluations.append(
-            {
-                name: evaluate(ordered[name], judged, n_corpus=len(collection.corpus), failed=failed[name], **options)
-                for name, judged in qrels.items()
-            }
+def _client_of(endpoint: Endpoint) -> Callable[[str], Any]:
+    """Returns a function that makes the client of a model."""
+
+    @cache
+    def connection() -> Any:
+        # By their names, as the old services are above this package.
+        options = vars(endpoint).copy()
+        if not options.pop("cache"):
+            folder = tempfile.TemporaryDirectory()  # until the end of the process
+            weakref.finalize(connection, folder.cleanup)
+            options["response_cache"] = Path(folder.name, "answers.sqlite")
+        services = "fcconan.services"
+        return pkgutil.resolve_name(f"{services}.connections:Connection")(
+            pkgutil.resolve_name(f"{services}.options:Endpoint")(**options)
         )
-        on_judged.append(
-            {
-                name: evaluate_judged(ordered[name], judged, failed=failed[name], **options)
-                for name, judged in qrels.items()
-            }
-        )
-    configuration = getattr(system, "configuration", None) or {"kind": "user", "type": type(system).__name__}
-    scored = SystemScores(found[0], orders[0], evaluations[0], on_judged[0], configuration, len(found))
-    scored.uses_labels, scored.ignores_message = (
-        learns_from_labels(system),
-        bool(getattr(system, "ignores_message", False)),
-    )
-    if scored.uses_labels and not scored.ignores_message:
-        scored.held_out = held_out_scores(system, benchmark)
-    if len(found) > 1:
-        scored.partitions = {name: _mean_evaluation([one[name] for one in evaluations]) for name in qrels}
-        scored.judged = {name: _mean_evaluation([one[name] for one in on_judged]) for name in qrels}
-        each = np.array([[[means(v) for v in one[name].values.values()] for name in qrels] for one in evaluations])
-        scored.spread = each.std(axis=0, ddof=1)
-        scored.summaries = summary_interval(each[..., settings.summary_columns], settings.confidence)
-    return scored
+
+    return lambda model: connection().client_of(model)
 
 
-def _mean_evaluation(evaluations: Sequence[Evaluation]) -> Evaluation:
-    def mean(values: Iterable[Any]) -> Floats:
-        return np.asarray(np.mean(list(values), axis=0))
-
-    first = evaluations[0]
-    return replace(
-        first,
-        values={key: mean(one.values[key] for one in evaluations) for key in first.values},
-        unjudged_right={key: mean(one.unjudged_right[key] for one in evaluations) for key in first.unjudged_right},
-        judged=mean(one.judged for one in evaluations),
-    )
-
-
-def _result(benchmark: Benchmark, failed: Mapping[str, str], problems: Mapping[str, str]) -> dict[str, Any]:
-    collection, settings, qrels = benchmark.collection, benchmark.settings, benchmark.qrels
-    ties = "corpus-order" if settings.protocol == PAPER else f"hash-{settings.seed}"
-    queries, n_corpus = list(collection.queries), len(collection.corpus)
-    levels = [chance_levels(judged, queries, n_corpus=n_corpus, rule=settings.rule) for judged in qrels.values()]
-    chance = np.array([[means(level[metric]) for metric in settings.metrics] for level in levels])
-    compared, families = compare_systems(benchmark)
-    resampled = resample_hs_and_cns(benchmark)
-    add_label_comparisons(benchmark, compared, resampled)
-    scores = collect_scores(benchmark)
-    messages = MessageScores(benchmark)
-    for name, values in collect_label_scores(benchmark, resampled, messages).items():
-        scores[name] |= values
-    return {
-        "signature": signature(
-            collection,
-            settings,
-            ties,
-            family_signature(benchmark, families),
-            learning=any(one.uses_labels for one in benchmark.systems.values()),
-        ),
-        "protocol": settings.protocol,
-        "dataset": {
-            "name": collection.name,
-            "fingerprint": collection.fingerprint,
-            "title": collection.title,
-            "n_queries": len(collection.queries),
-            "n_corpus": len(collection.corpus),
-            "training_pairs": len(collection.train),
-            "training_pairs_left_out": collection.train_left_out,
-            "synthetic": collection.synthetic,
-            "redistributable": collection.redistributable,
-        },
-        "settings": {
-            "k": settings.k,
-            "metrics": list(settings.metrics),
-            "summarised": list(settings.summarised),
-            "depth": settings.depth,
-            "seed": settings.seed,
-            "resamples": settings.resamples,
-            "confidence": settings.confidence,
-            "ties": ties,
-            "primary": str(benchmark.primary),
-            "baseline": settings.baseline,
-            "population": collection.population,
-            "version": fcconan.__version__,
-        },
-        "partitions": {
-            name: {
-                "n_judged": sum(map(len, judged.values())),
-                "n_positive": sum(value > 0 for row in judged.values() for value in row.values()),
-                "n_queries": len(collection.queries),
-                "n_without_positive": sum(
-                    not any(value > 0 for value in judged.get(query, {}).values()) for query in collection.queries
-                ),
-            }
-            for name, judged in qrels.items()
-        },
-        "systems": scores,
-        "chance": {
-            "partitions": to_nested(chance, qrels, settings.metrics),
-            "summary": {key: to_number(value) for key, value in summary(chance[:, settings.summary_columns]).items()},
-            "judged_only": chance_on_judged(benchmark),
-        },
-        "families": [family.to_json() for family in families],
-        "comparisons": compared,
-        "message_auc_differences": messages.differences(),
-        "order_agreement": compare_orders(benchmark),
-        "failed": dict(failed),
-        "problems": dict(problems),
-        "notes": collect_notes(benchmark) + family_notes(benchmark, families),
-    }
-
-
-def signature(
-    collection: Collection,
-    settings: BenchmarkSettings,
-    ties: str,
-    families: Mapping[str, str],
-    *,
-    learning: bool = False,
-) -> str:
-    """Returns the signature: one line with everything that changes the values.
-
-    Args:
-        collection: The dataset.
-        settings: Settings of the benchmark.
-        ties: Name of the rule for ties.
-        families: Parts of the signature for the families of tests.
-        learning: Whether a system learns from labels.
-    """
-    parts = {
-        "fcconan": fcconan.__version__,
-        "protocol": settings.protocol,
-        "data": f"{collection.name}-{collection.fingerprint}",
-        "catalogue": len(collection.corpus),
-        "queries": f"{len(collection.queries)}-{'all' if settings.rule.all_queries else 'with-positive'}",
-        "metrics": ",".join(settings.metrics),
-        "map": "min(k,positives)" if settings.rule.capped else "positives",
-        "ties": ties,
-        "depth": settings.depth,
-        "bootstrap": f"{settings.resamples}-by-hs",
-        "orders": f"{settings.order_resamples}-by-hs",
-        "labels": f"{settings.label_resamples}-by-hs-and-cn",
-        "confidence": f"{settings.confidence:g}",
-        "seed": settings.seed,
-        **families,
-    }
-    if learning:
-        parts["folds"] = f"{settings.folds}-and-{settings.repeats}x{AUC_FOLDS}-by-leakage-group"
-    if collection.train_left_out:
-        parts["training"] = f"{len(collection.train)}-without-{collection.train_left_out}-kin"
-    return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-def _details(benchmark: Benchmark) -> dict[str, Any]:
-    collection, settings, scored = benchmark.collection, benchmark.settings, benchmark.systems
-    return {
-        "deep_runs": {name: one.ordered for name, one in scored.items()},
-        "scores": {
-            name if part is None else f"{name}.{part}": dict(run)
-            for name, one in scored.items()
-            for part, run in (one.runs.items() if one.uses_labels else [(None, one.found)])
-        },
-        "failed": {name: list(one.found.failures) for name, one in scored.items()},
-        "queries": dict(collection.queries),
-        "corpus": dict(collection.corpus),
-        "labels": {
-            name: {query: dict(row) for query, row in judged.items()} for name, judged in benchmark.qrels.items()
-        },
-        "runs": {
-            name: {query: keys[: settings.k] for query, keys in one.ordered.items()} for name, one in scored.items()
-        },
-        "per_query": {
-            name: {
-                part: {
-                    metric: dict(zip(found.query_ids, map(to_number, values), strict=True))
-                    for metric, values in found.values.items()
-                }
-                for part, found in one.partitions.items()
-            }
-            for name, one in scored.items()
-        },
-    }
+def _published() -> list[dict[str, Any]]:
+    """Returns the printed rows of Table 4 of FC-CONAN."""
+    printed = pkgutil.resolve_name("fcconan.reproduction:load_paper")("fc-conan").printed("Table 4")
+    return [
+        {"system": f"{name} (published)", "statistic": statistic, "value": float(value), "low": nan, "high": nan}
+        for name, row in printed.items()
+        for statistic, value in row.items()
+    ]

@@ -1,39 +1,39 @@
-"""Retrieval datasets: queries, catalogue, training pairs and judgements.
-
-Systems receive queries, catalogue and training pairs. Judgements are read by `Collection.qrels` when runs are scored.
-Protocol `paper` also reads them earlier, because they define its catalogue.
-"""
+"""Retrieval datasets: HS as queries, CNs as the catalogue, training pairs and judgements."""
 
 import hashlib
 import json
-import sys
+import pkgutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fcconan.building import table_path
 from fcconan.data import (
+    LABELS,
     MANIFEST,
     TIERS,
-    check_built,
+    LeakageIndex,
+    RowSource,
     hub_release,
     is_hub_name,
-    one_line,
+    make_cn_id,
+    make_hs_id,
+    message_leakage_keys,
+    read,
     read_manifest,
-    read_rows,
-    read_table,
 )
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
-from fcconan.retrieval.trec import check_qrels, read_qrels
+from fcconan.retrieval.trec import read_qrels
 
-Qrels = dict[str, dict[str, int]]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Qrels = Mapping[str, Mapping[str, int]]
 BROADEST = TIERS[-1]
-FULL = "the full catalogue"
 
 
 @dataclass(frozen=True)
@@ -42,306 +42,246 @@ class Collection:
 
     Attributes:
         name: Name of the dataset.
-        title: Title of the dataset.
         fingerprint: Hash of the content.
         queries: Query id -> text.
         corpus: Corpus id -> text: the catalogue.
+        partitions: Name of a partition -> query id -> corpus id -> relevance.
         train: Training pairs.
-        partitions: Name of a partition -> function that reads its qrels.
-        synthetic: Whether the texts are synthetic.
-        redistributable: Whether the texts may be redistributed.
-        population: Description of the catalogue, such as "the full catalogue".
+        confirmed: Partitions whose labels were all confirmed by validators.
         train_left_out: Number of training pairs that `without_leakage` removed.
-        confirmed: Name of a partition -> function that returns whether validators confirmed all its labels. Partitions
-            without this information are absent.
+        redistributable: Whether the texts may be redistributed.
+
+    Raises:
+        InputError: There are no queries, CNs or judgements, or a judgement has an unknown id.
     """
 
     name: str
-    title: str
     fingerprint: str
     queries: Mapping[str, str]
     corpus: Mapping[str, str]
-    train: tuple[TrainingPair, ...]
-    partitions: Mapping[str, Callable[[], Qrels]]
-    synthetic: bool = False
-    redistributable: bool = False
-    population: str = FULL
+    partitions: Mapping[str, Qrels]
+    train: Sequence[TrainingPair] = ()
+    confirmed: frozenset[str] = frozenset()
     train_left_out: int = 0
-    confirmed: Mapping[str, Callable[[], bool]] = field(default_factory=dict)
+    redistributable: bool = False
 
-    def qrels(self, partition: str) -> Qrels:
-        """Reads the judgements of a partition.
-
-        Raises:
-            InputError: The judgements contain an unknown query or CN.
-        """
-        qrels = self.partitions[partition]()
-        check_qrels(partition, qrels, self.queries, self.corpus, whole=self.population == FULL)
-        return qrels
-
-    def with_partition(self, name: str, read: Callable[[], Qrels]) -> "Collection":
-        """Returns a copy with a further partition; a partition of the same name is replaced.
-
-        Args:
-            name: Name of the partition.
-            read: Function that reads its judgements.
-        """
-        confirmed = {key: value for key, value in self.confirmed.items() if key != name}
-        return replace(self, partitions={**self.partitions, name: read}, confirmed=confirmed)
+    def __post_init__(self) -> None:
+        if not (self.queries and self.corpus and self.partitions):
+            raise InputError(
+                f"{self.name} has {len(self.queries)} queries, {len(self.corpus)} CNs and {len(self.partitions)} sets "
+                "of judgements, expected all three: give a retrieval dataset, such as fc-conan or demo"
+            )
+        for name, qrels in self.partitions.items():
+            judged = {key for row in qrels.values() for key in row}
+            if unknown := ({*qrels} - {*self.queries}) | (judged - {*self.corpus}):
+                raise InputError(
+                    f"{name} judges {min(unknown)}, which is not in {self.name}: correct the judgements, or under "
+                    "protocol paper use CNs with a positive in bronze only"
+                )
 
     def without_leakage(self) -> "Collection":
-        """Returns a copy for protocol `sound`: training pairs in the leakage group of a query are removed.
-
-        Leakage groups depend on texts only; no judgement is read.
-        """
-        from fcconan.data import LeakageIndex, message_leakage_keys
-
+        """Returns a copy without training pairs in the leakage group of a query; no judgement is read."""
         pairs = [message_leakage_keys(pair.hate_speech, [pair.counter_narrative]) for pair in self.train]
         groups = LeakageIndex(pairs, [pair.hate_speech for pair in self.train])
-        leaking = {
-            index for message in self.queries.values() for index in groups.of(message_leakage_keys(message), message)
-        }
-        train = tuple(pair for index, pair in enumerate(self.train) if index not in leaking)
+        leaking = {at for text in self.queries.values() for at in groups.of(message_leakage_keys(text), text)}
+        train = [pair for at, pair in enumerate(self.train) if at not in leaking]
         return replace(self, train=train, train_left_out=len(leaking))
 
     def pool(self) -> "Collection":
         """Returns a copy with the catalogue of protocol `paper`: the CNs with a positive in Bronze.
 
         Raises:
-            InputError: The dataset has no tiers.
+            InputError: The dataset has no tiers, or no positive in Bronze.
         """
-        missing = [tier for tier in TIERS if tier not in self.partitions]
-        if missing:
+        if missing := [tier for tier in TIERS if tier not in self.partitions]:
             raise InputError(
-                f"{self.name} has no partition {missing[0]!r}, and protocol paper is defined on {', '.join(TIERS)}: "
-                "use --protocol sound"
+                f"{self.name} has no partition {missing[0]}, and protocol paper needs {', '.join(TIERS)}: use "
+                "--protocol sound"
             )
-        positive = {key for judged in self.qrels(BROADEST).values() for key, value in judged.items() if value > 0}
+        positive = {key for row in self.partitions[BROADEST].values() for key, value in row.items() if value > 0}
         corpus = {key: text for key, text in self.corpus.items() if key in positive}
-        if not corpus:
-            raise InputError(f"{self.name} has no positive in {BROADEST}: there is nothing to retrieve")
-        return replace(self, corpus=corpus, population=f"the {len(corpus)} CNs with a positive in {BROADEST}")
+        kept = {
+            name: {query: {key: value for key, value in row.items() if key in corpus} for query, row in qrels.items()}
+            for name, qrels in self.partitions.items()
+        }
+        return replace(self, corpus=corpus, partitions=kept)
 
 
-def load_collection(dataset: str, *, shared_cn: bool = False) -> Collection:
+def load_collection(dataset: RowSource, *, shared_cn: bool = False) -> Collection:
     """Loads a retrieval dataset.
 
     Args:
-        dataset: Folder of `fcconan build`, folder in BEIR format (`corpus.jsonl`, `queries.jsonl`, `qrels/*.tsv`), or
-            folder or Hub name for `datasets.load_dataset`, with the configs `corpus`, `queries` and `qrels`.
+        dataset: Name or folder of a dataset of this package, folder in the format of BEIR, or folder or Hub name for
+            `datasets.load_dataset` with the configs `corpus`, `queries` and `qrels`. Or judged pairs in memory, with
+            `hate_speech`, `counter_narrative` and `label`; then there are no training pairs.
         shared_cn: Whether training pairs that share a CN with the evaluation part are included, as in the paper.
 
     Raises:
-        InputError: The dataset cannot be read or is not a retrieval dataset.
+        InputError: The dataset cannot be read, or is not a retrieval dataset.
     """
-    folder = (hub_release(dataset) if is_hub_name(dataset) else None) or Path(dataset)
-    if folder.is_file():
-        raise InputError(f"{folder} is a file: give the folder of a dataset")
+    if not isinstance(dataset, str | PathLike):
+        return _of_pairs(*read("pairs", dataset)[::2])
+    # By its name, as building is above this package; only the name of a dataset in the catalogue is built.
+    folder = Path(dataset)
+    if not folder.exists():
+        folder = pkgutil.resolve_name("fcconan.services.locations:built_folder")(dataset)
+        folder = (hub_release(str(dataset)) if is_hub_name(str(dataset)) else None) or folder
     if (folder / MANIFEST).is_file():
-        collection = _read_release(folder, shared_cn)
-    elif (folder / "corpus.jsonl").is_file():
-        collection = _read_beir(folder)
-    else:
-        collection = _read_hub_dataset(dataset)
-    if not (collection.corpus and collection.queries and collection.partitions):
-        raise InputError(
-            f"{dataset} has {len(collection.corpus)} CNs to retrieve, {len(collection.queries)} queries and "
-            f"{len(collection.partitions)} sets of qrels: give a dataset with all three, such as fc-conan or demo"
-        )
-    return collection
+        return _of_release(folder, shared_cn)
+    if (folder / "corpus.jsonl").is_file():
+        return _of_beir(folder)
+    return _of_hub(str(dataset))
 
 
-def _read_release(folder: Path, shared_cn: bool) -> Collection:
+def _of_pairs(pairs: "DataFrame", name: str) -> Collection:
+    wanted = ["hate_speech", "counter_narrative", "label"]
+    if lost := [column for column in wanted if column not in pairs]:
+        raise InputError(f"{name} has no column {', '.join(lost)}, only {', '.join(pairs)}: name it so")
+    if (gaps := pairs[wanted].replace("", None).isna().any(axis=1) | ~pairs["label"].isin(LABELS)).any():
+        found = pairs.loc[gaps, wanted].iloc[0].to_dict()
+        raise InputError(f"{name} has the row {found}, expected two texts and a label of {', '.join(LABELS)}")
+    ids = {"hs_id": ("hate_speech", make_hs_id), "cn_id": ("counter_narrative", make_cn_id)}
+    for column, (text, make) in ids.items():
+        made = pairs[text].map(make)
+        pairs = pairs.assign(**{column: pairs.get(column, made).fillna(made).astype(str)})
+        if (texts := pairs.groupby(column)[text].nunique()).max() > 1:
+            raise InputError(f"{name} has several texts of {texts.idxmax()}, expected one: correct {column}")
+    pairs = pairs[["hs_id", "cn_id", *wanted]].drop_duplicates()
+    if (twice := pairs.duplicated(["hs_id", "cn_id"])).any():
+        row = pairs[twice].iloc[0]
+        raise InputError(f"{name} has two labels of {row['hs_id']} and {row['cn_id']}, expected one: remove the other")
+    triples = zip(pairs["hs_id"], pairs["cn_id"], pairs["label"].map(LABELS.index), strict=True)
+    queries, corpus = (dict(zip(pairs[column], pairs[text], strict=True)) for column, (text, _) in ids.items())
+    source, _, fingerprint = name.partition("@")
+    return Collection(source, fingerprint, queries, corpus, {"test": _nested(triples)})
+
+
+def _of_release(folder: Path, shared_cn: bool) -> Collection:
+    from pandas import concat, read_parquet
+
     manifest = read_manifest(folder)
+    counts, aliases = manifest["counts"], manifest.get("aliases", {})
     if manifest["labels_only"]:
         raise InputError(f"{folder} holds labels without texts: `fcconan hydrate {folder} --out DIR` adds the texts")
-    counts, aliases = manifest["counts"], manifest.get("aliases", {})
-    splits = [split for split in ("train", *(["shared_cn"] if shared_cn else [])) if split in counts.get("train", {})]
-    qrels_configs = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
-    qrels = {tier: config for tier, config in qrels_configs.items() if config in counts} or {"test": "qrels"}
-    queries, corpus = (_read_texts(folder, config) if config in counts else {} for config in ("queries", "corpus"))
+
+    def rows(config: str, split: str = "test") -> "DataFrame":
+        return concat([read_parquet(file) for file in sorted((folder / config).glob(f"{split}-*.parquet"))])
+
+    def texts(config: str) -> dict[str, str]:
+        return dict(rows(config)[["_id", "text"]].itertuples(index=False)) if config in counts else {}
+
+    configs = {tier: aliases.get(f"{tier}-qrels", f"{tier}-qrels") for tier in TIERS}
+    configs = {tier: config for tier, config in configs.items() if config in counts} or {"test": "qrels"}
+    splits = [split for split in ("train", *["shared_cn"] * shared_cn) if split in counts.get("train", {})]
+    train: list[TrainingPair] = []
+    if splits:
+        pairs = concat([rows("train", split) for split in splits])
+        if "original_index" in pairs:  # the released order, in which the splits alternate
+            pairs = pairs.sort_values("original_index", kind="stable")
+        train = [*map(TrainingPair._make, pairs[["hate_speech", "counter_narrative"]].itertuples(index=False))]
+
+    def is_confirmed(tier: str) -> bool:
+        valid = rows(tier).get("valid") if tier in counts else None
+        return valid is not None and len(valid) > 0 and bool(valid.eq(True).all())
+
     return Collection(
-        name=manifest["name"],
-        title=manifest.get("title", manifest["name"]),
-        fingerprint=manifest["fingerprint"],
-        queries=queries,
-        corpus=corpus,
-        train=tuple(_read_pairs(folder, splits)),
-        partitions={name: partial(_read_qrels, folder, config) for name, config in qrels.items() if config in counts},
-        synthetic=manifest.get("synthetic", False),
+        manifest["name"],
+        manifest["fingerprint"],
+        texts("queries"),
+        texts("corpus"),
+        {name: _qrels(rows(config).to_dict("records")) for name, config in configs.items() if config in counts},
+        train,
+        frozenset(filter(is_confirmed, configs)),
         redistributable=manifest.get("redistributable", False),
-        confirmed={tier: partial(_all_confirmed, folder, tier) for tier in qrels if tier in counts},
     )
 
 
-def _read_config(folder: Path, config: str, split: str = "test") -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = read_table(folder / table_path(config, split)).to_pylist()
-    return rows
-
-
-def _read_texts(folder: Path, config: str) -> dict[str, str]:
-    return {row["_id"]: row["text"] for row in _read_config(folder, config)}
-
-
-def _read_pairs(folder: Path, splits: Iterable[str]) -> list[TrainingPair]:
-    rows = [row for split in splits for row in _read_config(folder, "train", split)]
-    rows.sort(key=lambda row: row.get("original_index") or 0)  # the released order, in which the splits alternate
-    return [TrainingPair(row["hate_speech"], row["counter_narrative"]) for row in rows]
-
-
-def _read_qrels(folder: Path, config: str) -> Qrels:
-    return _as_qrels(_read_config(folder, config))
-
-
-def _all_confirmed(folder: Path, tier: str) -> bool:
-    """Returns whether all pairs of a tier are `valid`; False if this is unknown."""
-    rows = _read_config(folder, tier) if (folder / table_path(tier, "test")).is_file() else []
-    return bool(rows) and all(row.get("valid") is True for row in rows)
-
-
-def _as_qrels(rows: list[dict[str, Any]]) -> Qrels:
-    qrels: Qrels = {}
-    for row in rows:
-        qrels.setdefault(str(row["query-id"]), {})[str(row["corpus-id"])] = int(row["score"])
-    return qrels
-
-
-def _read_beir(folder: Path) -> Collection:
+def _of_beir(folder: Path) -> Collection:
     files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
-    evaluated = [name for name in files if name == "test"] or [name for name in files if name != "train"]
-    if not evaluated:
-        raise InputError(f"{folder / 'qrels'} has no .tsv file for evaluation: add the file qrels/test.tsv of BEIR")
+    evaluated = ["test"] if "test" in files else [name for name in files if name != "train"]
     sources = [folder / "corpus.jsonl", folder / "queries.jsonl"]
-    corpus, queries = (_texts_by_id(str(path), read_rows(path)) for path in sources)
-    judgements = {name: read_qrels(files[name]) for name in evaluated}
-    judged = {query for qrels in judgements.values() for query in qrels}
-    train = read_qrels(files["train"]) if "train" in files else {}
-    train = {query: qrels for query, qrels in train.items() if query in queries and query not in judged}
-    for name, qrels in {**judgements, "train": train}.items():
-        check_qrels(name, qrels, queries, corpus, whole=True)
-    digest = hashlib.sha256()
-    for path in (*sources, *(files[name] for name in evaluated)):
-        digest.update(path.read_bytes())
-    return Collection(
-        name=folder.resolve().name,
-        title=folder.resolve().name,
-        fingerprint=digest.hexdigest()[:12],
-        queries={key: text for key, text in queries.items() if key in judged},
-        corpus=corpus,
-        train=tuple(
-            TrainingPair(queries[query], corpus[key])
-            for query, qrels in train.items()
-            for key, value in qrels.items()
-            if value > 0
-        ),
-        partitions={name: partial(judgements.__getitem__, name) for name in evaluated},
+    corpus, queries = (
+        _texts(str(path), map(json.loads, filter(None, path.read_text(encoding="utf-8").splitlines())))
+        for path in sources
     )
+    qrels = {name: read_qrels(path) for name, path in files.items()}
+    judged = {query for name in evaluated for query in qrels[name]}
+    train = [
+        TrainingPair(queries[query], corpus[key])
+        for query, row in qrels.get("train", {}).items()
+        for key, value in row.items()
+        if value > 0 and query in queries and query not in judged and key in corpus
+    ]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in (*sources, *map(files.__getitem__, evaluated))))
+    queries = {key: text for key, text in queries.items() if key in judged} or queries
+    partitions = {name: qrels[name] for name in evaluated}
+    return Collection(folder.resolve().name, digest.hexdigest()[:12], queries, corpus, partitions, train)
 
 
-def _texts_by_id(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns the texts of a corpus or of queries by id, each with its title in front."""
-    texts: dict[str, str] = {}
-    for number, row in enumerate(rows, start=1):
-        location = f"{source}, row {number}"
-        text, title = row.get("text"), row.get("title") or ""
-        if "_id" not in row or not isinstance(text, str) or not isinstance(title, str):
-            raise InputError(
-                f"{location}: found {', '.join(row)}; expected _id, and strings as text and title: correct the row"
-            )
-        key = str(row["_id"])
-        if key in texts:
-            raise InputError(f"{location}: the id {key!r} occurs twice: use unique ids")
-        texts[key] = f"{title} {text}".strip()
-    return texts
-
-
-def _read_hub_dataset(dataset: str) -> Collection:
+def _of_hub(dataset: str) -> Collection:
     """Reads a dataset with the configs of MTEB through `datasets`."""
-    _check_is_dataset(dataset)
-    import datasets
-
-    if not sys.stderr.isatty():
-        datasets.disable_progress_bars()
-    # `datasets` caches local folders by their last path component: a shared cache could return rows of another folder.
-    cache = tempfile.TemporaryDirectory() if Path(dataset).is_dir() else nullcontext()
-    with _input_errors(dataset), cache as cache_dir:
-        configs = datasets.get_dataset_config_names(dataset)
-        names = [name for name in configs if name == "qrels" or name.endswith("-qrels")]
-        names = names or [name for name in configs if name == "default"]
-        if not names or not {"corpus", "queries"} <= set(configs):
-            raise InputError(
-                f"{dataset} has the configs {', '.join(configs)}: a retrieval dataset has corpus, queries and qrels"
-            )
-
-        def rows(config: str, split: str = "test") -> list[dict[str, Any]]:
-            splits: Any = datasets.load_dataset(dataset, config, cache_dir=cache_dir)
-            return list(splits[split] if split in splits else splits[next(iter(splits))])
-
-        corpus, queries = rows("corpus"), rows("queries")
-        config_by_partition = {name.removesuffix("-qrels"): name for name in names if name.endswith("-qrels")}
-        judgements = {
-            partition: _as_qrels(rows(name)) for partition, name in (config_by_partition or {"test": names[0]}).items()
-        }
-        train = rows("train", "train") if "train" in configs else []
-        texts = _texts_by_id(f"{dataset}, queries", ({"_id": row["_id"], "text": row["text"] or ""} for row in queries))
-        catalogue = _texts_by_id(f"{dataset}, corpus", ({**row, "text": row["text"] or ""} for row in corpus))
-    content = json.dumps([corpus, queries, judgements], sort_keys=True, default=str)
-    order = {tier: index for index, tier in enumerate(TIERS)}
-    return Collection(
-        name=Path(dataset).name,
-        title=dataset,
-        fingerprint=hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-        queries=texts,
-        corpus=catalogue,
-        train=tuple(
+    if not Path(dataset).is_dir() and not is_hub_name(dataset):
+        raise InputError(f"no dataset at {dataset}: give a name, a folder, or owner/dataset on the Hub")
+    with _loading(dataset) as (configs, rows):
+        names = [name for name in configs if name == "qrels" or name.endswith("-qrels")] or ["default"]
+        corpus, queries = (_texts(f"{dataset}, {config}", rows(config)) for config in ("corpus", "queries"))
+        found = {name.removesuffix("-qrels"): name for name in sorted(names) if name.endswith("-qrels")}
+        tiers = {name: _qrels(rows(found[name])) for name in dict.fromkeys([*TIERS, *found]) if name in found}
+        partitions = tiers or {"test": _qrels(rows(names[0]))}
+        train = [
             TrainingPair(row["hate_speech"], row["counter_narrative"])
-            for row in train
+            for row in (rows("train", "train") if "train" in configs else ())
             if row.get("hate_speech") and row.get("counter_narrative")
-        ),
-        partitions={
-            name: partial(judgements.__getitem__, name)
-            for name in sorted(judgements, key=lambda name: (order.get(name, 9), name))
-        },
-    )
-
-
-def _check_is_dataset(dataset: str) -> None:
-    """Checks that a source is a folder with a dataset or a name on the Hub, before any request."""
-    check_built(dataset)
-    is_name = not dataset.startswith((".", "/", "~")) and dataset.count("/") == 1
-    if not (_looks_like_dataset(Path(dataset)) if Path(dataset).is_dir() else is_name):
-        raise InputError(
-            f"no dataset at {dataset}: give a folder with {MANIFEST} (of `fcconan build`), corpus.jsonl (BEIR), a "
-            "README.md that declares configs, or the folders corpus and queries; or a name on the Hub such as "
-            "owner/dataset"
-        )
+        ]
+    content = json.dumps([corpus, queries, partitions], sort_keys=True).encode("utf-8", "surrogatepass")
+    fingerprint = hashlib.sha256(content).hexdigest()[:12]
+    return Collection(Path(dataset).name, fingerprint, queries, corpus, partitions, train)
 
 
 @contextmanager
-def _input_errors(dataset: str) -> Iterator[None]:
-    """Converts any error while a dataset is loaded to an `InputError`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except KeyError as error:
-        raise InputError(
-            f"{dataset} has no column {error}: corpus and queries have _id and text, qrels query-id, corpus-id and "
-            "score"
-        ) from error
-    except Exception as error:  # many types, from the Hub, the file system and pyarrow
-        raise InputError(
-            f"{dataset} cannot be loaded as a dataset ({one_line(error)}): check the name or folder"
-        ) from error
+def _loading(dataset: str) -> Iterator[tuple[Sequence[str], Any]]:
+    """Yields the configs of a dataset, and a function that returns the rows of one.
+
+    Raises:
+        InputError: Anything fails while the dataset is loaded.
+    """
+    import datasets
+
+    # `datasets` caches local folders by their last path component: a shared cache could return rows of another folder.
+    with tempfile.TemporaryDirectory() as folder:
+
+        def rows(config: str, split: str = "test") -> list[dict[str, Any]]:
+            splits: Any = datasets.load_dataset(dataset, config, cache_dir=folder if Path(dataset).is_dir() else None)
+            return [*splits[split if split in splits else next(iter(splits))]]
+
+        try:
+            yield datasets.get_dataset_config_names(dataset), rows
+        except InputError:
+            raise
+        except Exception as error:  # many types, from the Hub, the file system and pyarrow
+            raise InputError(
+                f"{dataset} cannot be loaded ({type(error).__name__}: {error}), expected the configs corpus and "
+                "queries with _id and text, and qrels with query-id, corpus-id and score: check the name or folder"
+            ) from error
 
 
-def _looks_like_dataset(folder: Path) -> bool:
-    """Returns whether the top level of a folder looks like a dataset; `datasets` would search all subfolders."""
-    if (folder / "corpus").is_dir() and (folder / "queries").is_dir():
-        return True
-    try:
-        readme = (folder / "README.md").read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
-        return False
-    header = readme.split("\n---")[0].splitlines()
-    return readme.startswith("---") and any(line.startswith("configs:") for line in header)
+def _texts(source: str, rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Returns texts by id, each with its title in front."""
+    found: dict[str, str] = {}
+    for row in rows:
+        key = str(row.get("_id"))
+        if "_id" not in row or not isinstance(row.get("text"), str) or key in found:
+            raise InputError(f"{source} has a row {key} with {', '.join(row)}, expected a unique _id and a text")
+        found[key] = f"{row.get('title') or ''} {row['text']}".strip()
+    return found
+
+
+def _qrels(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    return _nested((str(row["query-id"]), str(row["corpus-id"]), int(row["score"])) for row in rows)
+
+
+def _nested(triples: Iterable[tuple[str, str, int]]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for query, key, value in triples:
+        found.setdefault(query, {})[key] = value
+    return found

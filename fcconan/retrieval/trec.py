@@ -1,70 +1,33 @@
 """Reading and writing of TREC runs and qrels, and reading of BEIR's tab-separated qrels."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import FinishedRun
-from fcconan.scoring import Ranking
+from fcconan.retrieval.systems import FinishedRun, Ranking
 
 
-def read_run(path: Path) -> tuple[str, dict[str, Ranking]]:
-    """Reads a TREC run with lines `query Q0 document rank score name`.
+def read_run(path: Path) -> FinishedRun:
+    """Reads a TREC run with lines `query Q0 document rank score name` as a system of that name.
 
     The rank column is ignored: scores determine the order, as in trec_eval.
 
     Args:
         path: Path of the run file.
 
-    Returns:
-        The name of the run, and query id -> ranking.
-
     Raises:
-        InputError: A line has another form, or the file contains several runs.
+        InputError: A line has another form, or the file holds no run or several.
     """
     run: dict[str, Ranking] = {}
-    names: set[str] = set()
-    for location, (query, _, document, _, score, name) in _lines(path, {6: "query Q0 document rank score name"}):
-        try:
-            value = float(score)
-        except ValueError as error:
-            raise InputError(f"{location}: the score {score!r} is not a number: correct the line") from error
-        if not math.isfinite(value):
-            raise InputError(f"{location}: the score is {score}; expected a finite number: correct the line")
+    names = set()
+    for (query, _, document, _, _, name), score in _lines(path, {6}, 4):
+        run.setdefault(query, []).append((document, score))
         names.add(name)
-        run.setdefault(query, []).append((document, value))
-    if not run:
-        raise InputError(f"{path} holds no ranking: give a TREC run with a line for every ranked CN")
-    if len(names) > 1:
-        raise InputError(f"{path} holds the runs {', '.join(sorted(names))}: give one file for each")
-    return names.pop(), run
-
-
-def run_from_file(path: Path) -> FinishedRun:
-    """Returns the run of a file as a system with the name of the run; see `read_run`."""
-    name, run = read_run(path)
-    return FinishedRun(name, run, file=path.name)
-
-
-def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
-    """Formats a run as a TREC run file, with scores in full precision.
-
-    Args:
-        name: Name of the run.
-        run: Query id -> corpus ids with scores, best first.
-
-    Raises:
-        InputError: An id or the name is empty or has white space, which the format does not allow.
-    """
-    lines = []
-    for query, ranking in run.items():
-        for rank, (document, score) in enumerate(ranking, start=1):
-            lines.append(
-                f"{_check_field(query)} Q0 {_check_field(document)} {rank} {float(score)!r} {_check_field(name)}\n"
-            )
-    return "".join(lines)
+    if len(names) != 1:
+        raise InputError(f"{path} holds {len(names)} runs ({', '.join(sorted(names))}), expected one: split the file")
+    return FinishedRun(names.pop(), run)
 
 
 def read_qrels(path: Path) -> dict[str, dict[str, int]]:
@@ -77,26 +40,55 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
         Query id -> corpus id -> relevance.
 
     Raises:
-        InputError: A line has another form, a relevance is not a whole number, or a pair is judged twice.
+        InputError: A line has another form, a pair is judged twice, or the file has no judgement.
     """
     qrels: dict[str, dict[str, int]] = {}
-    forms = {3: "query document relevance", 4: "query 0 document relevance"}
-    for location, (query, *_, document, relevance) in _lines(path, forms):
-        if location == f"{path}, line 1" and relevance.lower() in ("score", "relevance", "rel"):
-            continue
-        try:
-            value = int(relevance)
-        except ValueError as error:
-            raise InputError(
-                f"{location}: the relevance {relevance!r} is not a whole number: correct the line"
-            ) from error
-        judged = qrels.setdefault(query, {})
-        if document in judged:
-            raise InputError(f"{location}: {query} {document} is judged twice: keep one of the lines")
-        judged[document] = value
+    for (query, *_, document, _), relevance in _lines(path, {3, 4}, -1):
+        if document in (judged := qrels.setdefault(query, {})) or relevance != int(relevance):
+            raise InputError(f"{path}: {query} {document} is judged twice, or with {relevance:g}: keep a whole number")
+        judged[document] = int(relevance)
     if not qrels:
         raise InputError(f"{path} holds no judgement: give qrels with a line for every judged pair")
     return qrels
+
+
+def _lines(path: Path, widths: Collection[int], column: int) -> Iterator[tuple[list[str], float]]:
+    """Yields the fields of each line that is not empty, and the number in a column.
+
+    Raises:
+        InputError: A line has another number of fields, or no finite number in the column.
+    """
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        parts = line.split("\t") if line.count("\t") >= 2 else line.split()
+        if not parts or (number == 1 and parts[-1].lower() in ("score", "relevance", "rel")):
+            continue
+        try:
+            value = float(parts[column])
+        except (IndexError, ValueError):
+            value = math.nan
+        if len(parts) not in widths or not math.isfinite(value):
+            raise InputError(
+                f"{path}, line {number}: found {line[:80]!r}, expected `query Q0 document rank score name` of a run or "
+                "`query 0 document relevance` of qrels: correct the line"
+            )
+        yield parts, value
+
+
+def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
+    """Formats a run as a TREC run file, with scores in full precision.
+
+    Args:
+        name: Name of the run.
+        run: Query id -> corpus ids with scores, best first.
+
+    Raises:
+        InputError: An id or the name is empty or has white space, which the format does not allow.
+    """
+    return "".join(
+        f"{_checked(query)} Q0 {_checked(document)} {rank} {float(score)!r} {_checked(name)}\n"
+        for query, ranking in run.items()
+        for rank, (document, score) in enumerate(ranking, start=1)
+    )
 
 
 def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
@@ -108,36 +100,15 @@ def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
     Raises:
         InputError: An id is empty or has white space, which the format does not allow.
     """
-    lines = [
-        f"{_check_field(query)} 0 {_check_field(document)} {relevance}\n"
+    return "".join(
+        f"{_checked(query)} 0 {_checked(document)} {relevance}\n"
         for query, judged in qrels.items()
         for document, relevance in judged.items()
-    ]
-    return "".join(lines)
+    )
 
 
-def _lines(path: Path, forms: Mapping[int, str]) -> Iterator[tuple[str, list[str]]]:
-    """Yields location and fields of each line that is not empty.
-
-    Args:
-        path: Path of the file.
-        forms: Permitted number of fields -> names of the fields.
-
-    Raises:
-        InputError: The file cannot be read, or a line has another number of fields.
-    """
-    for number, line in enumerate(read_text(path).split("\n"), start=1):
-        if line.strip():
-            line = line.removesuffix("\r")
-            parts = line.split("\t") if line.count("\t") >= 2 else line.split()
-            if len(parts) not in forms:
-                expected = " or ".join(f"{n_fields} ({names})" for n_fields, names in forms.items())
-                raise InputError(f"{path}, line {number}: {len(parts)} fields, expected {expected}: correct the line")
-            yield f"{path}, line {number}", parts
-
-
-def _check_field(text: str) -> str:
-    if not text or any(character.isspace() for character in text):
+def _checked(text: str) -> str:
+    if len(text.split()) != 1 or text.strip() != text:
         raise InputError(
             f"{text!r} is empty or has white space, which TREC files do not allow: use ids and names without"
         )

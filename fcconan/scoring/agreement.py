@@ -11,9 +11,9 @@ from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.report import forest
 from fcconan.result import Pivot, Result
+from fcconan.scoring.intervals import means
 from fcconan.scoring.names import check_names
 from fcconan.scoring.reliability import COEFFICIENTS, measure_agreement
-from fcconan.scoring.significance.intervals import means
 from fcconan.scoring.verdicts import canonical
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Paired tests of differences between systems, adjusted for the number of tests of one declared family."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -9,8 +9,8 @@ import numpy as np
 from fcconan.data import count_noun
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
+from fcconan.scoring.intervals import chunks, draws, means, percentile_interval, safe_divide
 from fcconan.scoring.names import check_names
-from fcconan.scoring.significance.intervals import chunks, draws, means, percentile_interval, safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -92,35 +92,37 @@ def mean_intervals(sums: Floats, counts: Floats, bootstrap: Bootstrap) -> Floats
 
 
 def difference_table(
-    measures: Sequence[tuple[str, str]],
+    measures: Sequence[Mapping[str, str]],
     differences: Floats,
     systems: Sequence[str],
     pairs: Sequence[tuple[int, int]],
     bootstrap: Bootstrap,
+    tested: Sequence[bool] | None = None,
 ) -> "DataFrame":
     """Returns differences of systems with intervals, and with tests for the first measure.
 
     Args:
-        measures: Rater and aspect of each measure.
+        measures: Columns that name each measure.
         differences: Differences of the items, shape (measures, pairs, items); nan where a system has no value.
         systems: Names of the systems.
         pairs: Positions of the two systems of each pair.
         bootstrap: Resamples and signs.
+        tested: Pairs that are in the family of tests; None for all.
     """
     import pandas as pd
 
     n = np.isfinite(differences).sum(axis=2)
     known = np.where(n[:, :, None] > 1, differences, np.nan)
     known = known[:, :, np.isfinite(known).any(axis=(0, 1))]
-    ends = mean_intervals(np.nan_to_num(known), np.isfinite(known).astype(float), bootstrap)
-    p = np.full(ends.shape, np.nan)
-    p[:, 0] = sign_flips(known[0], bootstrap)
-    columns = {"difference": means(known), "low": ends[0], "high": ends[1], "p": p[0], "p_adjusted": p[1], "n": n}
+    p = np.full((2, *n.shape), np.nan)
+    family = np.ones(len(pairs), dtype=bool) if tested is None else np.array(tested, dtype=bool)
+    p[:, 0, family] = sign_flips(known[0, family], bootstrap)
     names = {"a": [systems[a] for a, _ in pairs], "b": [systems[b] for _, b in pairs]}
     parts = []
-    for place, (rater, aspect) in enumerate(measures):
-        values = {key: found[place] for key, found in columns.items()}
-        parts.append(pd.DataFrame({"rater": rater, "aspect": aspect, **names, **values}))
+    for place, (measure, own) in enumerate(zip(measures, known, strict=True)):
+        low, high = mean_intervals(np.nan_to_num(own), np.isfinite(own).astype(float), bootstrap)
+        values = {"difference": means(own), "low": low, "high": high, "p": p[0, place], "p_adjusted": p[1, place]}
+        parts.append(pd.DataFrame({**measure, **names, **values, "n": n[place]}))
     table = pd.concat(parts, ignore_index=True)
     reasons = {0: "no_common_items", 1: "too_few_items"}
     return table.assign(reason=[reasons.get(number) for number in table["n"]])

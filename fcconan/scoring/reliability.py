@@ -15,8 +15,8 @@ import numpy.typing as npt
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
+from fcconan.scoring.intervals import CHUNK, draws, percentile_interval, safe_divide
 from fcconan.scoring.names import check_names
-from fcconan.scoring.significance.intervals import CHUNK, draws, percentile_interval, safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame

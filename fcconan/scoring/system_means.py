@@ -8,10 +8,10 @@ import numpy as np
 from fcconan.data import RATER_KINDS, UNKNOWN
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
+from fcconan.scoring.intervals import safe_divide
 from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import difference_table, family, few_items, mean_intervals
 from fcconan.scoring.powered import Sample, estimate, summarise
-from fcconan.scoring.significance.intervals import safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
@@ -74,7 +74,7 @@ def rank_ratings(
     systems, means = names[order].tolist(), safe_divide(sums, counts)[:, order]
     pairs = family(systems, baseline)
     apart = means[:, [a for a, _ in pairs]] - means[:, [b for _, b in pairs]]
-    measures = [(name, aspect) for name, aspect, *_ in series]
+    measures = [{"rater": name, "aspect": aspect} for name, aspect, *_ in series]
     tables = {"systems": pd.concat(parts, ignore_index=True)}
     tables["differences"] = difference_table(measures, apart, systems, pairs, bootstrap)
     common, answered = np.isfinite(apart[0]).sum(axis=1), np.isfinite(means[0]).sum(axis=1)

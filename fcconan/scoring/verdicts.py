@@ -10,9 +10,9 @@ from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.bradley_terry import strengths
+from fcconan.scoring.intervals import draws, percentile_interval, safe_divide
 from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import difference_table, family, few_items
-from fcconan.scoring.significance.intervals import draws, percentile_interval, safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -67,7 +67,9 @@ def rank_verdicts(
     pairs = family(systems, baseline)
     tables = {
         "systems": table,
-        "differences": difference_table([(name, "win_rate")], _win_rates(wins, pairs)[None], systems, pairs, bootstrap),
+        "differences": difference_table(
+            [{"rater": name, "aspect": "win_rate"}], _win_rates(wins, pairs)[None], systems, pairs, bootstrap
+        ),
         "matrix": _matrix(used, systems),
     }
     if len(raters) > 1:

@@ -19,13 +19,6 @@ from .assignment import (
     assign as assign,
     update_raters as update_raters,
 )
-from .benchmark import (
-    BenchOptions as BenchOptions,
-    bench as bench,
-)
-from .benchmark_results import (
-    BenchResult as BenchResult,
-)
 from .bias_audit import (
     AuditOptions as AuditOptions,
     AuditResult as AuditResult,

@@ -199,9 +199,9 @@ def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "Comm
 
 def default_cache() -> Path:
     """Returns the file of answers in the cache folder."""
-    from fcconan.retrieval import default_folder
+    from fcconan.data import cache_folder
 
-    return default_folder() / "journal.sqlite"
+    return cache_folder() / "runs" / "journal.sqlite"
 
 
 def cache_path(given: Path | None) -> Path:

@@ -11,7 +11,7 @@ import fcconan
 from fcconan.errors import InputError
 from fcconan.services.background import knowledge_of
 from fcconan.services.configuration import argument, output
-from fcconan.services.connections import BATCH_SIZE, Connection, connected, notices_of, usage_of
+from fcconan.services.connections import Connection, connected, notices_of, usage_of
 from fcconan.services.locations import dataset_part
 from fcconan.services.model_results import ModelResult, Progress, WatchedModel, dry_run_of, reporting
 from fcconan.services.reply_notes import failures_of, notes_of
@@ -150,7 +150,6 @@ class _Replies:
             name=self.options.system_name,
             client=self.connection.client_of,
             device=self.connection.options.device,
-            batch_size=self.connection.options.batch_size or BATCH_SIZE,
         )
         result = self._generated(generator, self._items())
         return result | {"notes": notes_of(result)}

@@ -238,7 +238,11 @@ def encoder_of(name: str, device: str | None) -> "Encoder | None":
 
 def saved_encoder(encoder: "Encoder") -> dict[str, Any]:
     """Returns the record of an encoder in the folder of a rater: its name, and the hash of local weights."""
-    return {"name": encoder.name, **encoder.configuration}
+    from fcconan.models import locate_model
+
+    source = getattr(encoder, "source", "")
+    weights = locate_model(source, None)[2] if Path(source).is_dir() else None
+    return {"name": encoder.name, **encoder.configuration, "weights": weights}
 
 
 def encoder_name(saved: Mapping[str, Any]) -> str:

@@ -94,7 +94,7 @@ class GenerateOptions(Background, Decoding, PartSelection, Endpoint):
         None,
         help="Retrieval system whose first CN is the reply, as in `fcconan bench`; default: tfidf.",
         rare=True,
-        complete=names_by("fcconan.retrieval.system_names"),
+        complete=names_by("fcconan.retrieval.load_suite"),
         metavar="NAME",
     )
     pool: str | None = option(

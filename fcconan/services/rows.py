@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fcconan.data import UNKNOWN, Table, cell_text, is_missing, open_table
+from fcconan.data import UNKNOWN, Table, cell_text, open_table
 from fcconan.errors import InputError
-from fcconan.scoring import Ratings
 from fcconan.services.configuration import Role, argument
 from fcconan.services.locations import built_folder, dataset_folder
 from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
@@ -128,60 +127,6 @@ def open_rows(
         people=people,
         companions=() if replies is None else (replies,),
         locate=dataset_folder,
-    )
-
-
-def open_descriptions(replies: Source | None, options: RowSelection) -> Table | None:
-    """Opens rows that only describe replies: their items, systems and texts; None where there are none.
-
-    Raises:
-        InputError: They cannot be opened.
-    """
-    if replies is None:
-        return None
-    return open_table("replies", listed(replies), rename=options.rename, complete=False, locate=dataset_folder)
-
-
-def rated_replies(ratings: Table, replies: Table | None = None, *, cross_fitted: bool = False) -> Ratings:
-    """Reads ratings and the replies that they rate: given ones, those of the same dataset, or the ratings' own columns.
-
-    Args:
-        ratings: The ratings.
-        replies: The given replies.
-        cross_fitted: Whether values of learned raters that saw the texts in their training are refused.
-
-    Raises:
-        InputError: As `Ratings`, or a source cannot be read, or such values are refused.
-    """
-    about = replies or ratings.replies()
-    rows = _without_in_sample(ratings) if cross_fitted else ratings
-    return Ratings(rows, None if about is None else list(about), partial=replies is None)
-
-
-def _without_in_sample(ratings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yields ratings.
-
-    Raises:
-        InputError: A learned rater rated a reply or message of its training data; raised at the end.
-    """
-    seen: dict[str, int] = {}
-    for row in ratings:
-        if row.get("provenance") == "in_sample" and not is_missing(row.get("value")):
-            seen[str(row.get("rater"))] = seen.get(str(row.get("rater")), 0) + 1
-        yield row
-    for rater, number in seen.items():
-        raise InputError(
-            f"{number} ratings by {rater} are of its own training replies (provenance is in_sample), so they cannot be "
-            "compared with people: remove these rows, or train the rater on other replies"
-        )
-
-
-def population(*tables: Table | None) -> str:
-    """Returns how signatures name tables; tables of replies that only describe others are marked as such."""
-    return "+".join(
-        "+".join(f"replies:{name.partition('/')[0]}" for name in each.names) if not each.complete else each.population
-        for each in tables
-        if each is not None
     )
 
 

@@ -584,7 +584,7 @@ def test_new_from_a_file_of_pairs(tmp_path: Path, write: Write, run_cli: RunCli)
     assert (campaign.settings.name, campaign.settings.seed, campaign.task.name) == ("ombrey-1", 2, "appropriateness")
     made_from = campaign.settings.made_from
     assert made_from["corpus"].startswith("pairs.csv@")
-    assert made_from["encoder"]["kind"] == "tfidf"
+    assert made_from["encoder"]["name"] == "tfidf"
     assert [unit.role for unit in campaign.units().values()].count("item") == made_from["counts"]["pairs"] > 0
     assert json.loads((tmp_path / "r.json").read_text())["made_from"] == made_from
     assert "pairs existing by text" in first.stdout

@@ -68,7 +68,6 @@ def grove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> typer.Typer:
         service=f"{__name__}.grow",
         example="fcconan grow a.csv --people ombrey",
         show=_show,
-        page="correlation_page",
         detailed=True,
         protected=True,
         resumes=lambda path, options: path.read_text(encoding="utf-8") == "half-grown",
@@ -262,7 +261,6 @@ def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: se
         ("generate demo --decoding t", {"top-pk"}),
         ("generate demo --prompt b", {"brief"}),
         ("generate demo --retriever bm25", {"bm25", "bm25-fast"}),
-        ("bench demo --system bm25", {"bm25", "bm25-fast"}),
         ("build m", {"mt-conan", "multi-aspect"}),
     ],
 )

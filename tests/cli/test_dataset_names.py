@@ -11,7 +11,7 @@ from tests.cli.judging import recorded
 from tests.conftest import RunCli
 
 COMMANDS = {
-    "bench": "bench demo --system tfidf --resamples 100 --no-cache --json out.json",
+    "bench": "bench demo --system tfidf --resamples 100 --json out.json",
     "generate": "generate demo --strategy reference --limit 3 --out out.csv",
     "generate --pool": "generate rows.csv --strategy retrieval --pool demo:train --out out.csv",
     "judge rate": "judge rate demo --task cseval --model replay:recorded.csv --limit 2 --out out.csv",

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -201,32 +200,3 @@ def test_a_disk_that_is_full_is_told_before_the_first_request(endpoint: tuple[Se
     assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
     assert ended.stderr.startswith("fcconan: the file of answers answers.sqlite cannot be used (")
     assert len(server.requests) == before
-
-
-@pytest.mark.long
-def test_bench_asks_again_and_keeps_no_older_run(
-    endpoint: tuple[Server, Endpoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from fcconan.building.builds import build
-
-    server, _ = endpoint
-    server.behaviour = lambda body, number: Action()
-    build("demo", tmp_path / "demo", progress=False)
-    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-    systems = ("--system", "gpt-4o", "--system", "bm25", "--resamples", 100, "--json", "r.json", "--cache-dir", "runs")
-
-    def sent(*options: object) -> int:
-        before = len(server.requests)
-        assert fcconan("bench", tmp_path / "demo", *systems, *options).status == 0
-        return len(server.requests) - before
-
-    first = sent()
-    assert first > 0
-    assert [sent(), sent("--fresh"), sent(), sent("--no-cache"), sent("--fresh")] == [0, first, 0, 0, first]
-    today = datetime.now(UTC).date().isoformat()
-    again = fcconan("bench", tmp_path / "demo", *systems).stdout.splitlines()
-    assert [line for line in again if "--fresh" in line] == [
-        f"gpt-4o: cached run of {today}; --fresh repeats its requests"
-    ]
-    told = fcconan("bench", tmp_path / "demo", *systems, "--no-cache").stdout
-    assert f": {first} of {first} answers are from the store, of " in told

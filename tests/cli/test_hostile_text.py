@@ -100,18 +100,6 @@ def test_names_from_elsewhere_are_shown_in_safe_form(run_cli: RunCli, case: obje
     assert ESCAPED.search(printed), printed
 
 
-@pytest.mark.long
-def test_a_system_of_ones_own_cannot_write_to_the_terminal(run_process: RunCli, demo: Path) -> None:
-    done = run_process("bench", demo, "--system", _module(), "--resamples", 100, "--json", "out.json")
-    assert (done.returncode, _unsafe(done.stdout + done.stderr)) == (1, set())
-    assert SHOWN.replace(r"\x0d", "").replace(r"\u2028", "").replace(r"\u2029", "") in done.stdout
-    assert json.loads(Path("out.json").read_text())["problems"].keys() == {NAME}  # data stay as they are
-    for more in (["--debug"], []):
-        done = run_process(*more, "bench", demo, "--system", "mine:Bad", "--resamples", 100)
-        assert _unsafe(done.stdout + done.stderr) == set()
-        assert ("in rank" in done.stderr) == bool(more)
-
-
 @pytest.mark.parametrize("status", [200, 400, 401, 500])
 def test_what_an_endpoint_says_is_shown_in_safe_form(run_cli: RunCli, server: Server, status: int) -> None:
     def behaviour(body: Body, number: int) -> Action:

@@ -190,8 +190,6 @@ def test_nothing_is_written_into_a_release(demo: Path, server: Server, replies: 
     assert json.loads((demo / "manifest.json").read_text(encoding="utf-8"))["name"] == "demo"
     told = f"{demo / 'j'} is in the folder {demo}, which holds the release only: choose another --response-cache"
     assert rate(demo, server, "--response-cache", demo / "j").complaint == told
-    told = f"{demo / 'manifest.json'} is in the folder {demo}, which holds the release only: choose another --json"
-    assert fcconan("bench", demo, "--system", "random", "--json", demo / "manifest.json").complaint == told
     assert server.requests == []
 
 

@@ -24,7 +24,6 @@ COMMANDS = _commands(typer.main.get_command(app))
 SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts for option in each.params)}
 # What a command needs besides its seed, so that only the seed is wrong.
 NEEDED: dict[str, list[object]] = {
-    "bench": ["data"],
     "generate": ["data", "--model", "m", "--out", "out"],
     "finetune": ["data", "--base-model", "m", "--out", "out"],
     "annotate new": ["out", "--task", "t"],
@@ -86,13 +85,7 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
         (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),
-        *(
-            (f"{command} --resamples {10**30}", "'--resamples'")
-            for command in (
-                "bench d",
-                "judge audit --ratings r",
-            )
-        ),
+        *((f"{command} --resamples {10**30}", "'--resamples'") for command in ("judge audit --ratings r",)),
     ],
 )
 def test_a_number_that_would_never_end_is_refused(run_cli: RunCli, command: str, said: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from fcconan.errors import InputError
 from fcconan.services import RowSelection, WideRowSelection
-from fcconan.services.rows import open_descriptions, open_rows, rated_replies
+from fcconan.services.rows import open_rows
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
 
@@ -95,14 +95,6 @@ def test_results_do_not_depend_on_the_kind_of_file(verb: str, tmp_path: Path, mo
     assert len(found) == 1  # which is that of CSV, where numbers are text
 
 
-def test_ratings_keep_an_item_and_a_system_0(tmp_path: Path) -> None:
-    file = tmp_path / "rows.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(int)), encoding="utf-8")
-    rated = rated_replies(open_rows("ratings", [file], RowSelection()))
-    assert (rated.knows_items, rated.knows_systems) == (True, True)
-    assert (rated.items[:3], rated.systems[:3], rated.raters()) == (["0", "0", "1"], ["0", "1", "0"], ["0", "1", "2"])
-
-
 def test_rows_are_chosen_by_numbers(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(float)), encoding="utf-8")
@@ -130,10 +122,3 @@ def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     with pytest.raises(InputError, match=r"^rows\.jsonl, row 5: system is 0\.5, expected a name or an id; correct"):
         list(open_rows("ratings", [file], RowSelection()))
-
-
-def test_replies_of_other_items_than_the_ratings_say_are_refused(tmp_path: Path) -> None:
-    ratings = write_rows(tmp_path / "ratings.csv", _ratings(int))
-    replies = write_rows(tmp_path / "replies.csv", [row | {"item_id": 9} for row in _replies(int)])
-    with pytest.raises(InputError, match=r"^the reply 0 has the item_id '0', and in another row '9'"):
-        rated_replies(open_rows("ratings", [ratings], RowSelection()), open_descriptions(str(replies), RowSelection()))

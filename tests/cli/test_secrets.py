@@ -26,7 +26,7 @@ COMMANDS = {
     "calibrate": "judge calibrate demo --task cseval --aspect relevance --model stub --base-url U --out out.yaml",
     "rubric": "judge rubric empathy --definition warm --model stub --base-url U --out out.yaml",
     "generate": "generate replies.csv --model stub --base-url U --out out.parquet",
-    "bench": "bench demo --system text-embedding-3-large --base-url U --json out.json --report-folder report",
+    "bench": "bench demo --system text-embedding-3-large --base-url U --json out.json --report report",
 }
 
 

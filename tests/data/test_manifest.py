@@ -13,7 +13,6 @@ from fcconan.errors import InputError
 
 COMMANDS = (
     "hydrate {} --out out",
-    "bench {} --system bm25",
     "publish {} me/x --dry-run",
 )
 DEEP = "[" * 100_000

@@ -15,8 +15,8 @@ from fcconan.data.files import list_configs
 from fcconan.data.manifest import read_manifest
 from fcconan.data.tables import Table
 from fcconan.errors import InputError
-from fcconan.services import RowSelection, WideRowSelection, cached_folder, dataset_folder
-from fcconan.services.rows import open_descriptions, open_rows, population, rated_replies
+from fcconan.services import WideRowSelection, cached_folder, dataset_folder
+from fcconan.services.rows import open_rows
 from tests.cli.scored import ratings, write_rows
 
 VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}
@@ -147,34 +147,6 @@ def test_a_dataset_in_the_cache_that_was_changed_is_refused(capsys: pytest.Captu
     (folder / "README.md").write_text("changed", encoding="utf-8")
     with pytest.raises(InputError, match=rf"README\.md was changed after the build: remove {folder} to build it again"):
         dataset_folder("demo")
-
-
-def test_replies_are_those_of_the_dataset_of_a_file_or_of_the_ratings(demo: Path, file: Path, tmp_path: Path) -> None:
-    rated = rated_replies(opened("ratings", [demo]))
-    assert (len(rated.replies), rated.knows_items, rated.knows_systems) == (96, True, True)
-    rated = rated_replies(opened("ratings", [file]))
-    assert (rated.items[:3], rated.systems[:3]) == (["i1", "i1", "i2"], ["A", "B", "A"])
-    bare = write_rows(
-        tmp_path / "bare.csv", [{key: row[key] for key in ("reply_id", "rater", "aspect", "value")} for row in ROWS]
-    )
-    assert rated_replies(opened("ratings", [bare])).knows_items is False
-    about = write_rows(
-        tmp_path / "replies.csv", [{"reply_id": row["reply_id"], "item_id": "i", "system": "S"} for row in ROWS[:6]]
-    )
-    table = opened("ratings", [str(bare)])
-    replies = open_descriptions(str(about), RowSelection())
-    assert set(rated_replies(table, replies).systems) == {"S"}
-    names = (f"replies:replies.csv@{_digest(about)}", f"bare.csv@{_digest(bare)}")
-    assert (population(replies, table), population(table, replies)) == ("+".join(names), "+".join(reversed(names)))
-
-
-def test_replies_without_ids_have_those_that_follow_from_their_texts(demo: Path, tmp_path: Path) -> None:
-    whole = list(open_descriptions(str(demo), RowSelection()) or [])
-    keys = ("hate_speech", "text", "system", "item_id")
-    file = write_rows(tmp_path / "texts.csv", [{key: row[key] for key in keys} for row in whole])
-    assert [row["reply_id"] for row in open_descriptions(str(file), RowSelection()) or []] == [
-        row["reply_id"] for row in whole
-    ]
 
 
 def test_files_have_no_splits() -> None:

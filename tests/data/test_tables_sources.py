@@ -199,21 +199,6 @@ def test_the_rule_is_version_2() -> None:
     assert _ids(ROWS, system="bot") == [f"re-{digest(*each)}" for each in parts]
 
 
-def test_ratings_with_ids_of_version_1_find_their_replies() -> None:
-    from fcconan.data import ids as identity
-    from fcconan.scoring.ratings import Ratings
-
-    item = identity.make_item_id(identity.make_hs_id(HS), [])
-    old = [identity.make_reply_id(item, row["bot"], row["answer"]) for row in ROWS]
-    rename = {"text": "answer", "system": "bot"}
-    replies = open_table("replies", [ROWS], rename=rename, complete=False)
-    new = [row["reply_id"] for row in open_table("replies", [ROWS], rename=rename)]
-    assert set(new).isdisjoint(old)
-    for ids in (old, new):
-        ratings = [{"reply_id": each, "rater": "anna", "aspect": "tone", "value": 3} for each in ids]
-        assert Ratings(ratings, replies).systems == ["A", "B", "B"]
-
-
 def test_a_given_id_is_kept_under_any_mapping() -> None:
     rows = [{**row, "reply_id": number, "id": f"x{number}"} for number, row in enumerate(ROWS)]
     assert _ids(rows, system="bot") == _ids(rows) == ["0", "1", "2"]

@@ -74,12 +74,10 @@ tiers:
   - {name: bronze}
 """,
     "suite.yaml": """
-name: models
-title: Systems that ask a model
 systems:
-  zero-shot: {kind: zero-shot, title: zero-shot, model: stub, n: 10}
-  listwise: {kind: rerank, title: re-ranked, first_stage: bm25, top: 20, model: stub}
-  embeddings: {kind: dense, title: embeddings, encoder: {endpoint: openai, model: stub}}
+  zero-shot: {kind: zero-shot, model: stub, n: 10}
+  listwise: {kind: rerank, first_stage: bm25, top: 20, model: stub}
+  embeddings: {kind: dense, encoder: {endpoint: openai, model: stub}}
 """,
 }
 

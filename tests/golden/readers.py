@@ -12,11 +12,10 @@ from tests.golden.workplace import Workplace
 
 Json = Any
 Reader = Callable[[Json, Workplace, Sequence[str]], Iterable[Row]]
-ROUNDED = 1e-10  # the results of `bench` have 10 decimals
+ROUNDED = 1e-10  # the recorded values of `bench` have 10 decimals
 # Rows of SCOPE.md of the values of systems.
 ROWS = {"chance": "R12", "popularity": "R05", "longest": "R05", "tfidf": "R26", "bm25": "R26", "sbert-minilm": "R28"}
-# Rows of SCOPE.md whose method is replaced, by the system of `bench` that it concerns.
-SYSTEMS = {"supervised": "R04", "random": "R25", "bm25-fast": "R27"}
+OTHERS = {"random", "bm25-fast"}  # systems of `bench` with another method than in the record (R25, R27)
 METRICS = {"bleu": "S20", "sacrebleu": "S20", "rouge": "S20", "meteor": "S20", "bert": "S22"}
 KINDS = {"demo": "D10", "fc-conan": "D03", "cseval": "D05", "cn-ranking": "D06", "multi-aspect": "D07",
          "dialoconan": "D09"}  # fmt: skip
@@ -79,59 +78,58 @@ def ordered(table: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def bench(found: Json, place: Workplace, _: Sequence[str]) -> Iterator[Row]:
-    """Reads `bench`; what concerns a system whose method is replaced is replaced."""
+    """Reads `bench`, without values whose method is another one: tests/retrieval has oracles for them."""
     for row in _bench(found):
-        touched = [SYSTEMS[name] for name in map(row.keys.get, ("system", "a", "b")) if name in SYSTEMS]
-        tolerance = ROUNDED if row.kind == EXACT else row.tolerance
-        changed = row._replace(row=touched[0], kind=REPLACED) if touched and row.kind != REPLACED else row
-        yield changed._replace(tolerance=tolerance)
+        names = {row.keys.get(name) for name in ("system", "a", "b")}
+        if names & OTHERS or ("supervised" in names and row.quantity.startswith("message auc")):
+            continue
+        changed = row._replace(row="R04", kind=REPLACED) if "supervised" in names else row
+        yield changed._replace(tolerance=ROUNDED if row.kind == EXACT else row.tolerance)
 
 
 def _bench(found: Json) -> Iterator[Row]:
-    steps = {name: 1 / each["n_queries"] for name, each in found["partitions"].items() if each["n_queries"]}
-    for name, each in found["partitions"].items():
-        yield from (Row(count, {"partition": name}, value, "R01") for count, value in each.items())
-    metrics = {*found["settings"]["metrics"], f"judged@{found['settings']['k']}"}
-    for name, each in {**found["systems"], "chance": found["chance"]}.items():
-        first, start = ROWS.get(name, "R01"), {"system": name}
-        for group, row in (("partitions", first), ("judged_only", "R08")):
-            intervals = "intervals" if row == first else "judged_only_intervals"
-            suffix = " judged only" if row == "R08" else ""
-            for partition, values in each.get(group, {}).items():
-                keys, ends = {**start, "partition": partition}, each.get(intervals, {}).get(partition, {})
-                yield from (Row(metric + suffix, keys, values[metric], row) for metric in values if metric in metrics)
-                for metric, those in ends.items():
-                    step = steps[partition] if metric.startswith("hit_rate") else 0.0
-                    yield from interval(metric + suffix, keys, those, "R15" if first == row else row, step)
-        yield from (Row(f"tiers.{of}", start, value, "R02") for of, value in each.get("summary", {}).items())
-        for of, ends in each.get("summary_intervals", {}).items():
-            yield from interval(f"tiers.{of}", start, ends, "R15")
-        for partition, auc in each.get("message_auc", {}).items():
-            for quantity, kind in (("value", EXACT), ("n_pairs", EXACT), ("low", REPLACED), ("high", REPLACED)):
-                yield Row(f"message auc {quantity}", {**start, "partition": partition}, auc[quantity], "R10", kind)
-    for each in ordered(found["comparisons"]):
+    tables = found["tables"]
+    steps = {each["partition"]: 1 / each["n_queries"] for each in tables["partitions"]} | {"all": 0.0}
+
+    def step(each: Json) -> float:
+        return steps[each["partition"]] if each["metric"].startswith("hit_rate") else 0.0
+
+    counts = {"partitions": tables["partitions"]}
+    yield from from_tables(counts, keys=("partition",), row="R01")
+    for table, suffix in (("scores", ""), ("judged_only", " judged only")):
+        for each in tables[table]:
+            metric, system = each["metric"] + suffix, each["system"]
+            if each["metric"] == "average" or (system == "chance" and metric == "judged@10"):
+                continue
+            first = "R08" if suffix else ROWS.get(system, "R01")
+            keys = {"system": system, "partition": each["partition"]}
+            yield Row(metric, keys, each["value"], first)
+            if system != "chance" and metric != "judged@10":
+                yield from interval(metric, keys, (each["low"], each["high"]), "R08" if suffix else "R15", step(each))
+    for each in tables["tiers"]:
+        if not each["system"].endswith("(published)"):
+            keys, quantity = {"system": each["system"]}, f"tiers.{each['statistic']}"
+            yield Row(quantity, keys, each["value"], "R02")
+            if each["system"] != "chance":
+                yield from interval(quantity, keys, (each["low"], each["high"]), "R15")
+    for each in tables["message_auc"]:
+        keys = {name: each[name] for name in ("system", "partition")}
+        for name in ("value", "n_pairs"):
+            yield Row(f"message auc {name}", keys, each[name], "R10")
+    for each in ordered(tables["differences"]):
         keys = {name: each[name] for name in ("a", "b", "partition", "metric")}
         yield Row("difference", keys, each["difference"], "R15")
-        step = 2 * steps[each["partition"]] if each["metric"].startswith("hit_rate") else 0.0
-        yield from interval("difference", keys, (each["low"], each["high"]), "R15", step)
-        yield from (Row(name, keys, each[name], "R14", REPLACED) for name in ("p", "p_corrected"))
-    for each in ordered(found["message_auc_differences"]):
-        keys = {name: each[name] for name in ("a", "b", "partition")}
-        yield Row("message auc difference", keys, each["difference"], "R10", REPLACED)
-    for each in found["order_agreement"]:  # the order of the systems in two partitions
-        yield Row("tau", {"of": "+".join(sorted((each["a"], each["b"]))), "metric": each["metric"]}, each["tau"], "R16")
-    yield from _sparsity(found.get("sparsity", {"seeds": 1, "fractions": []}))
-
-
-def _sparsity(found: Json) -> Iterator[Row]:
-    """Means over random removals, with 4 standard errors of the difference of two means as tolerance."""
-    for each in found["fractions"]:
-        for metric, values in each["metrics"].items():
-            for system, value in {**values["systems"], "tau": values["tau"]}.items():
-                keys = {"system": system, "metric": metric, "fraction": each["fraction"]}
-                error = (2 / found["seeds"]) ** 0.5 * (value["sd"] or 0)
-                kind, tolerance = (RESAMPLED, max(4 * error, 0.05)) if each["fraction"] < 1 else (EXACT, None)
-                yield Row("sparsity", keys, value["mean"], "R17", kind, tolerance)
+        yield from interval("difference", keys, (each["low"], each["high"]), "R15", 2 * step(each))
+    for each in tables["orders"]:  # of the systems in two partitions
+        keys = {"of": "+".join(sorted((each["a"], each["b"]))), "metric": each["metric"]}
+        yield Row("tau", keys, each["value"], "R16")
+    for each in tables.get("sparsity", ()):
+        if each["system"] != "chance":
+            keys = {name: each[name] for name in ("system", "metric", "fraction")}
+            # Means over 100 random removals, with 4 standard errors of the difference of two means as tolerance.
+            error = (2 / 100) ** 0.5 * (each["sd"] or 0)
+            kind, tolerance = (RESAMPLED, max(4 * error, 0.05)) if each["fraction"] < 1 else (EXACT, None)
+            yield Row("sparsity", keys, each["value"], "R17", kind, tolerance)
 
 
 def correlate(found: Json, *_: Any) -> Iterator[Row]:

@@ -15,7 +15,6 @@ from fcconan.data.sources import cache_folder
 from fcconan.errors import InputError
 from fcconan.models import weights
 from fcconan.models.weights import loading_errors, locate_model, one_line
-from fcconan.retrieval.dense import weights_hash
 
 TICK = 0.05  # seconds; the clock of a disk is coarser than ours
 
@@ -55,15 +54,6 @@ def expected(folder: Path) -> str:
     files = sorted(path for path in folder.iterdir() if path.suffix != ".md")
     lines = [f"{path.name}\n{hashlib.sha256(path.read_bytes()).hexdigest()}\n" for path in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()[:12]
-
-
-def test_weights_of_encoders_are_read_once_too(model: Path, read: list[str]) -> None:
-    first = weights_hash(model)
-    assert read == ["model-1.safetensors", "model-2.safetensors"]
-    assert weights_hash(model) == first
-    assert len(read) == 2
-    (model / "model-2.safetensors").write_text("trained on", encoding="utf-8")
-    assert weights_hash(model) != first
 
 
 def test_weights_are_read_once_and_the_other_files_always(model: Path, read: list[str]) -> None:

@@ -1,236 +1,315 @@
-"""Validation of runs, and systems that raise exceptions."""
+"""Systems by name, from files, objects and runs; their rankings, and run files."""
 
+import math
+import re
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import Rankings, Retriever, rank_all
-from fcconan.scoring.retrieval.evaluation import NOT_IN_CATALOGUE, Ranking, check_run
+from fcconan.retrieval import (
+    BM25,
+    Dense,
+    Rankings,
+    Retriever,
+    TrainingPair,
+    encoder_system,
+    load_suite,
+    make_systems,
+    offline_systems,
+    rank_all,
+    read_qrels,
+    read_run,
+    run_text,
+)
 
-QUERIES = {
-    "hs-a": "The Ombrey never return a book.",
-    "hs-b": "Every Tessok cheats at cards.",
-    "hs-c": "Nobody needs Velmari bakers.",
-}
+QUERIES = {"hs-a": "The Ombrey never return a book.", "hs-b": "Every Tessok cheats.", "hs-c": "No more Velmari."}
 CORPUS = {"cn-x": "Readers return books early.", "cn-y": "Cards were banned there."}
+TRAIN = [TrainingPair("The Dravene shout at the moon.", "They sing, and rather well.")]
+OWN = """
+class Mine:
+    def __init__(self, name="mine"):
+        self.name = name
+    def rank(self, queries, corpus, k):
+        return {query: [(key, 1.0) for key in corpus][:k] for query in queries}
+READY = Mine("ready")
+def trained(train): return Mine(train[0].hate_speech)
+def needs(folder): return Mine(folder)
+def broken(): raise RuntimeError("the abacus\\n  broke")
+def words(): return "words"
+"""
 
 
 class System:
-    """Returns given rankings and records queries and depth of each call."""
+    """Returns what a function says."""
 
     name = "mine"
 
     def __init__(self, answer: Callable[[Mapping[str, str]], Any]) -> None:
-        self.answer = answer
-        self.calls: list[tuple[list[str], int]] = []
+        self.answer, self.calls = answer, list[list[str]]()
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Any:
-        assert corpus == CORPUS
-        self.calls.append((list(queries), k))
+        self.calls.append(list(queries))
         return self.answer(queries)
 
 
-def complaint(run: Any) -> str:
+def complaint(call: Callable[..., Any], *arguments: Any, **options: Any) -> str:
     with pytest.raises(InputError) as caught:
-        check_run("mine", run, QUERIES, CORPUS)
-    message = str(caught.value)
-    assert len(message.splitlines()) == 1
-    return message
+        call(*arguments, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
-def test_a_good_run_comes_back_in_the_order_of_the_dataset_and_with_floats() -> None:
-    run = {"hs-c": (("cn-y", 2), ("cn-x", -1)), "hs-a": [["cn-x", 0.5]]}
-    checked = check_run("mine", run, QUERIES, CORPUS)  # type: ignore[arg-type]
-    assert list(checked.items()) == [("hs-a", [("cn-x", 0.5)]), ("hs-c", [("cn-y", 2.0), ("cn-x", -1.0)])]
-    assert {type(score) for ranking in checked.values() for _, score in ranking} == {float}
+@pytest.fixture
+def suite(tmp_path: Path) -> Callable[[str], Path]:
+    def write(systems: str, head: str = "systems:\n") -> Path:
+        (tmp_path / "suite.yaml").write_text(head + systems, encoding="utf-8")
+        return tmp_path / "suite.yaml"
+
+    return write
 
 
-def test_an_empty_ranking_is_kept_and_a_missing_one_stays_missing() -> None:
-    assert check_run("mine", {"hs-b": []}, QUERIES, CORPUS) == {"hs-b": []}
-    assert check_run("mine", {}, QUERIES, CORPUS) == {}
+# Rankings
 
 
-@pytest.mark.parametrize("run", [[("hs-a", [])], None, "hs-a", 3])
-def test_a_run_is_a_mapping(run: Any) -> None:
-    expected = f"system 'mine' returned {type(run).__name__}: rank() returns a dict of query id to ranking"
-    assert complaint(run) == expected
+def test_rankings_are_in_the_order_of_the_queries_with_floats_and_empty_ones_stay() -> None:
+    run = {"hs-c": (("cn-y", 2), ("cn-x", np.float32(-1))), "hs-a": [["cn-x", 0.5]], "hs-b": []}
+    found = rank_all(System(lambda _: run), QUERIES, CORPUS, 5)
+    assert list(found.items()) == [
+        ("hs-a", [("cn-x", 0.5)]),
+        ("hs-b", []),
+        ("hs-c", [("cn-y", 2.0), ("cn-x", -1.0)]),
+    ]
+    assert {type(score) for ranking in found.values() for _, score in ranking} == {float} and found.failures == {}
 
 
-def test_queries_of_another_dataset_are_counted() -> None:
-    run: dict[Any, Ranking] = {"hs-a": [], "hs-z": [], 7: []}
-    assert complaint(run) == (
-        "the run of 'mine' ranks query 'hs-z', which the dataset does not have (2 of 3 queries are unknown): "
-        "rank the queries of this dataset only"
-    )
-
-
-@pytest.mark.parametrize(
-    ("ranking", "problem"),
-    [
-        ([("cn-x", 1.0), ("cn-z", 0.5)], f"'cn-z' {NOT_IN_CATALOGUE}"),
-        ([(None, 1.0)], f"None {NOT_IN_CATALOGUE}"),
-        ([("cn-x", 1.0), ("cn-y", 0.5), ("cn-x", 0.1)], "'cn-x' is ranked twice: rank every id once"),
-        ([("cn-x", float("nan"))], "the score of 'cn-x' is nan: scores are finite numbers"),
-        ([("cn-x", float("inf"))], "the score of 'cn-x' is inf: scores are finite numbers"),
-        ([("cn-x", 1.0), ("cn-y", -float("inf"))], "the score of 'cn-y' is -inf: scores are finite numbers"),
-        (["cn-x"], "'cn-x' is not a corpus id with a score"),
-        ([("cn-x",)], "('cn-x',) is not a corpus id with a score"),
-        ([("cn-x", 1.0, 2)], "('cn-x', 1.0, 2) is not a corpus id with a score"),
-        ([("cn-x", None)], "('cn-x', None) is not a corpus id with a score"),
-        ([("cn-x", "high")], "('cn-x', 'high') is not a corpus id with a score"),
-        ([("cn-x", "0.5")], "the score of 'cn-x' is the text '0.5': scores are numbers"),
-        ([("cn-x", b"1")], "the score of 'cn-x' is the text b'1': scores are numbers"),
-        ([(["cn-x"], 1.0)], "(['cn-x'], 1.0) is not a corpus id with a score"),
-        ([7], "7 is not a corpus id with a score"),
-        (None, "the ranking is NoneType, expected a list of corpus ids with scores"),
-        (7, "the ranking is int, expected a list of corpus ids with scores"),
-    ],
-)
-def test_what_is_wrong_with_a_ranking_is_named_with_its_query(ranking: Any, problem: str) -> None:
-    assert complaint({"hs-a": [("cn-x", 1.0)], "hs-b": ranking}) == f"the run of 'mine', query 'hs-b': {problem}"
-
-
-def test_a_run_that_works_is_asked_for_once() -> None:
-    system = System(lambda queries: {query: [("cn-y", 1)] for query in reversed(list(queries))})
-    found = rank_all(system, QUERIES, CORPUS, 5)
-    assert system.calls == [(["hs-a", "hs-b", "hs-c"], 5)]
-    assert list(found.items()) == [(query, [("cn-y", 1.0)]) for query in QUERIES]
-    assert (found.failures, found.diagnostics, found.resolved) == ({}, {}, {})
-
-
-def test_what_a_system_says_about_its_run_is_passed_on() -> None:
-    given = Rankings(
-        {"hs-a": [("cn-x", 1.0)]},
-        failures={"hs-b": "refused"},
-        explained={"hs-b": "the abacus declined: ask another one"},
-        diagnostics={"calls": 3},
-        resolved={"temperature": 0.1},
-    )
-    found = rank_all(System(lambda queries: given), QUERIES, CORPUS, 1)
-    assert dict(found) == {"hs-a": [("cn-x", 1.0)]}
-    assert found.failures == {"hs-b": "refused"}
-    assert found.explained == {"hs-b": "the abacus declined: ask another one"}
-    assert found.diagnostics == {"calls": 3}
-    assert found.resolved == {"temperature": 0.1}
-
-
-def test_one_query_that_raises_does_not_stop_the_others() -> None:
-    def answer(queries: Mapping[str, str]) -> dict[str, Ranking]:
+def test_a_query_that_raises_has_a_reason_and_the_others_a_ranking() -> None:
+    def answer(queries: Mapping[str, str]) -> Rankings:
         if "hs-b" in queries:
             raise RuntimeError("the abacus\n  broke")
-        return {query: [("cn-x", 1.0)] for query in queries}
+        return Rankings({"hs-a": [("cn-x", 1.0)]}) if "hs-a" in queries else Rankings({}, {"hs-c": "no"})
 
     system = System(answer)
     found = rank_all(system, QUERIES, CORPUS, 2)
-    assert list(found.items()) == [("hs-a", [("cn-x", 1.0)]), ("hs-c", [("cn-x", 1.0)])]
-    assert found.failures == {"hs-b": "RuntimeError: the abacus broke"}
-    assert system.calls == [(["hs-a", "hs-b", "hs-c"], 2), (["hs-a"], 2), (["hs-b"], 2), (["hs-c"], 2)]
+    assert dict(found) == {"hs-a": [("cn-x", 1.0)]}
+    assert found.failures == {"hs-b": "RuntimeError: the abacus broke", "hs-c": "no"}
+    assert system.calls == [["hs-a", "hs-b", "hs-c"], ["hs-a"], ["hs-b"], ["hs-c"]]
 
 
-def test_rankings_given_one_by_one_are_merged_with_what_they_say() -> None:
-    def answer(queries: Mapping[str, str]) -> Rankings:
-        if len(queries) > 1:
-            raise MemoryError("too many at once")
-        query = next(iter(queries))
-        if query == "hs-c":
-            return Rankings(failures={query: "refused"}, explained={query: "declined"})
-        return Rankings({query: [("cn-y", 0.0)]}, diagnostics={query: 1}, resolved={"seed": 4})
-
-    found = rank_all(System(answer), QUERIES, CORPUS, 1)
-    assert dict(found) == {"hs-a": [("cn-y", 0.0)], "hs-b": [("cn-y", 0.0)]}
-    assert found.failures == {"hs-c": "refused"}
-    assert found.explained == {"hs-c": "declined"}
-    assert found.diagnostics == {"hs-a": 1, "hs-b": 1}
-    assert found.resolved == {"seed": 4}
-
-
-@pytest.mark.parametrize("queries", [QUERIES, {"hs-a": QUERIES["hs-a"]}])
-def test_a_system_that_always_raises_has_a_reason_for_every_query(queries: dict[str, str]) -> None:
-    def answer(queries: Mapping[str, str]) -> None:
-        raise KeyError("x" * 400)
-
-    system = System(answer)
-    found = rank_all(system, queries, CORPUS, 1)
-    assert dict(found) == {}
-    assert found.failures == dict.fromkeys(queries, "KeyError: '" + "x" * 289)
-    assert len(system.calls) == (1 if len(queries) == 1 else 1 + len(queries))
+@pytest.mark.parametrize(
+    ("run", "problem"),
+    [
+        ([("hs-a", [])], "system 'mine' returned list, "),
+        ({"hs-z": []}, "the run of 'mine' has 1 unknown queries such as 'hs-z', "),
+        ({"hs-a": [("cn-q", 1.0)]}, "the run of 'mine', query 'hs-a': found 'cn-q' not in the catalogue, "),
+        ({"hs-a": [("cn-x", 1.0), ("cn-x", 0.5)]}, "the run of 'mine', query 'hs-a': found 'cn-x' twice, "),
+        ({"hs-a": [("cn-x", math.nan)]}, "the run of 'mine', query 'hs-a': found 'cn-x' with score nan, "),
+        ({"hs-a": [("cn-x", "high")]}, "the run of 'mine', query 'hs-a': could not convert string to float: 'high'; "),
+        ({"hs-a": 7}, "the run of 'mine', query 'hs-a': 'int' object is not iterable; "),
+    ],
+)
+def test_an_invalid_run_is_refused(run: Any, problem: str) -> None:
+    message = complaint(rank_all, System(lambda _: run), QUERIES, CORPUS, 1)
+    assert message.startswith(problem) and message.endswith(": correct the system")
 
 
-def test_a_system_that_ends_python_has_failed() -> None:
-    def answer(queries: Mapping[str, str]) -> dict[str, Ranking]:
-        if "hs-b" in queries:
-            sys.exit("no abacus")
-        return {query: [("cn-x", 1.0)] for query in queries}
-
-    found = rank_all(System(answer), QUERIES, CORPUS, 2)
-    assert (list(found), found.failures) == (["hs-a", "hs-c"], {"hs-b": "SystemExit: no abacus"})
-    found = rank_all(System(answer), {"hs-b": ""}, CORPUS, 2)
-    assert found.failures == {"hs-b": "SystemExit: no abacus"}
-
-
-def test_a_request_to_end_the_process_is_no_failure_of_a_system() -> None:
-    for calls_before in (0, 1):  # while all queries are ranked, and while one is
-        calls: list[int] = []
-
-        def answer(queries: Mapping[str, str], calls: list[int] = calls, before: int = calls_before) -> None:
-            calls.append(1)
-            if len(calls) <= before:
-                raise RuntimeError("all at once")
-            sys.exit(143)  # what the command line makes of SIGTERM
-
-        with pytest.raises(SystemExit, match="143"):
-            rank_all(System(answer), QUERIES, CORPUS, 1)
-        assert len(calls) == calls_before + 1
-
-
-def test_bad_input_is_not_taken_for_a_failure() -> None:
+def test_bad_input_of_a_system_stops_and_a_protocol_needs_no_base_class() -> None:
     def refuse(queries: Mapping[str, str]) -> None:
         raise InputError("no model at that place")
 
-    def refuse_single(queries: Mapping[str, str]) -> None:
-        raise RuntimeError("all at once") if len(queries) > 1 else InputError("no model at that place")
-
-    for answer in (refuse, refuse_single):
-        with pytest.raises(InputError, match=r"^no model at that place$"):
-            rank_all(System(answer), QUERIES, CORPUS, 1)
+    assert complaint(rank_all, System(refuse), QUERIES, CORPUS, 1) == "no model at that place"
+    assert isinstance(System(dict), Retriever) and not isinstance(object(), Retriever)
 
 
-def test_an_unusable_run_is_refused_even_if_it_came_one_by_one() -> None:
-    def answer(queries: Mapping[str, str]) -> dict[str, Ranking]:
-        if len(queries) > 1:
-            raise RuntimeError("all at once")
-        return {query: [("cn-q", 1.0)] for query in queries}
-
-    with pytest.raises(InputError, match="the run of 'mine', query 'hs-a': 'cn-q' is not in the catalogue"):
-        rank_all(System(answer), QUERIES, CORPUS, 1)
-    with pytest.raises(InputError, match="system 'mine' returned NoneType"):
-        rank_all(System(lambda queries: None), QUERIES, CORPUS, 1)
+# Suites
 
 
-@pytest.mark.parametrize("given", [None, 7, ["hs-a"]])
-def test_what_comes_one_by_one_is_a_mapping_as_well(given: Any) -> None:
-    def answer(queries: Mapping[str, str]) -> Any:
-        if len(queries) > 1:
-            raise RuntimeError("all at once")
-        return given
+def test_the_built_in_systems_are_those_of_the_paper_and_more() -> None:
+    suite = load_suite()
+    models = ["sbert-minilm", "sbert-mpnet", "sbert-roberta-large", "text-embedding-3-large", "gpt-4o"]
+    rerankers = {
+        name: (suite[name]["first_stage"], suite[name]["top"]) for name in suite if suite[name]["kind"] == "rerank"
+    }
+    assert {"random", "longest", "popularity", "tfidf", "bm25", "bm25-fast", "supervised", *models} == {*suite} - {
+        *rerankers
+    }
+    assert rerankers == {
+        "rr25-1": ("text-embedding-3-large", 25),
+        "rr50-1": ("text-embedding-3-large", 50),
+        "rr25-2": ("sbert-mpnet", 25),
+        "rr50-2": ("sbert-mpnet", 50),
+    }
+    clients: list[str] = []
 
-    with pytest.raises(InputError, match=f"system 'mine' returned {type(given).__name__}: rank.. returns a dict"):
-        rank_all(System(answer), QUERIES, CORPUS, 1)
+    def client(model: str) -> Any:
+        clients.append(model)
+        return SimpleNamespace(endpoint="http://127.0.0.1:9/v1")
+
+    made: list[Any] = make_systems(suite, train=TRAIN, client=client)
+    assert [system.name for system in made] == list(suite)
+    by_name = {system.name: system for system in made}
+    assert by_name["tfidf"].fit_on == [TRAIN[0].counter_narrative]
+    assert by_name["sbert-minilm"].encoder is by_name["supervised"].encoder  # so that texts are encoded once
+    assert by_name["rr25-1"].first_stage.name == "text-embedding-3-large"
+    assert {*clients} == {"gpt-4o-2024-08-06", "text-embedding-3-large"}
+    assert complaint(make_systems, ["gpt-4o"]) == "found no client for the model gpt-4o-2024-08-06: give one"
 
 
-def test_rankings_are_copies() -> None:
-    ranking = [("cn-x", 1.0)]
-    failures = {"hs-b": "refused"}
-    found = Rankings({"hs-a": ranking}, failures=failures)
-    ranking.clear()
-    failures.clear()
-    assert found == {"hs-a": [("cn-x", 1.0)]}
-    assert found.failures == {"hs-b": "refused"}
+def test_a_suite_adds_and_replaces_systems(suite: Callable[[str], Path]) -> None:
+    path = suite(
+        "  bm25: {kind: bm25, k1: 1.2, b: 0.5}\n  all: {kind: tfidf, fit_on: catalogue}\n  luck: {kind: random}"
+    )
+    bm25, tfidf, kept = make_systems(["bm25", "all", "tfidf"], suite=path, train=TRAIN)
+    texts = {"a": "ombrey books books", "b": "ombrey songs", "c": "ombrey"}
+    assert bm25.rank(QUERIES, texts, 3) == BM25(k1=1.2, b=0.5).rank(QUERIES, texts, 3)
+    assert isinstance(tfidf, type(kept)) and tfidf.fit_on == [] != kept.fit_on  # type: ignore[attr-defined]
+    default = offline_systems()
+    assert offline_systems("sound", path) == [*default, "all", "luck"]
+    assert [*{*offline_systems("cross-validated")} - {*default}] == ["supervised"]
 
 
-def test_a_system_needs_no_base_class() -> None:
-    assert isinstance(System(dict), Retriever)
-    assert not isinstance(object(), Retriever)
+def test_the_model_of_a_dense_system_may_be_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "my model").mkdir()
+    system = encoder_system(str(tmp_path / "my model"))
+    assert isinstance(system, Dense) and system.name == "my-model"
+    assert encoder_system("owner/model", "mine").name == "mine"
+    assert "no model folder at" in complaint(encoder_system, str(tmp_path / "missing"))
+
+
+@pytest.mark.parametrize(
+    ("systems", "problem"),
+    [
+        ("  a: {kind: bm26}", "system a has the kind 'bm26', expected random, "),
+        ("  a: {k1: 1}", "system a has the kind None, expected random, "),
+        ("  a: {kind: bm25, k2: 1}", "system a: BM25.__init__() got an unexpected keyword argument 'k2': compare "),
+        ("  a: {kind: bm25, b: 1.5}", "a: found k1 1.5 and b 1.5, expected k1 above 0 and b from 0 to 1"),
+        ("  a: {kind: tfidf, fit_on: test}", "a: found fit_on 'test', expected training or catalogue"),
+        ("  a: {kind: dense}", "system a: Dense.__init__() missing 1 required positional argument: 'encoder'"),
+        ("  a: {kind: dense, encoder: {modle: x}}", "the encoder of a: SentenceEncoder.__init__() got an unexpected "),
+        ("  a: {kind: dense, encoder: {endpoint: x}}", "found no client for the model "),
+        ("  a: {kind: rerank, first_stage: a}", "system 'a' contains itself through 'a': correct the suite"),
+        ("  a: {kind: rerank, first_stage: bm26}", "unknown system 'bm26': did you mean 'bm25'? known are random, "),
+        ("  a: 3", "suite.yaml has systems, expected `systems:` with a mapping for each: compare with "),
+        ("metrics: [mrr]", "suite.yaml has systems, metrics, expected `systems:` with a mapping for each"),
+    ],
+)
+def test_the_mistake_of_a_suite_is_named(suite: Callable[[str], Path], systems: str, problem: str) -> None:
+    assert problem in complaint(make_systems, ["a"], suite=suite(systems))
+
+
+def test_an_unknown_name_comes_with_the_nearest_one() -> None:
+    assert complaint(make_systems, ["bm-25"]).startswith(
+        "unknown system 'bm-25': did you mean 'bm25'? known are random"
+    )
+
+
+# Own systems
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A user's module in the current folder."""
+    (tmp_path / "tessok_abacus.py").write_text(OWN, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    make_systems(["tessok_abacus:READY"])
+    return sys.modules.pop("tessok_abacus")
+
+
+def test_own_systems_are_objects_classes_and_functions(own: Any) -> None:
+    names = ["tessok_abacus:Mine", "tessok_abacus:READY", "tessok_abacus:trained"]
+    systems = make_systems([*names, own.READY, own.Mine, own.trained], train=TRAIN)
+    trained = TRAIN[0].hate_speech
+    assert [system.name for system in systems] == ["mine", "ready", trained, "ready", "mine", trained]
+    assert rank_all(systems[0], {"hs": "Ostrun"}, CORPUS, 1) == {"hs": [("cn-x", 1.0)]}
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("tessok_abacus:needs", "raised TypeError: needs() missing 1 required positional argument: 'folder': give "),
+        ("tessok_abacus:broken", "raised RuntimeError: the abacus broke: give module:factory, as mine:Shortest"),
+        ("tessok_abacus:absent", "raised AttributeError: module 'tessok_abacus' has no attribute 'absent': give "),
+        ("tessok_abacus.py:Mine", "raised ModuleNotFoundError: No module named 'tessok_abacus.py'"),
+        ("./mine.py:Mine", "raised ValueError: invalid format: './mine.py:Mine'"),
+        ("tessok_abacus:words", "is of type str, expected a system with a name (a string) and rank("),
+    ],
+)
+def test_what_gives_no_system_is_refused(own: Any, name: str, problem: str) -> None:
+    assert complaint(make_systems, [name]).startswith(f"{name} {problem}")
+
+
+def test_a_run_of_ranx_is_a_system() -> None:
+    import ranx
+
+    (system,) = make_systems([ranx.Run({"hs-a": {"cn-y": 0.25, "cn-x": 1.5}}, name="theirs")])
+    assert system.name == "theirs"
+    assert dict(rank_all(system, QUERIES, CORPUS, 5)["hs-a"]) == {"cn-x": 1.5, "cn-y": 0.25}
+    assert "expected a system with a name" in complaint(make_systems, [ranx.Run({"hs-a": {"cn-y": 0.25}})])
+
+
+# Files of runs and judgements
+
+
+def test_a_run_is_written_as_ranx_reads_it_and_read_to_the_last_bit(tmp_path: Path) -> None:
+    from ranx import Run
+
+    path = tmp_path / "run.trec"
+    scores = [0.1 + 0.2, 1 / 3, 1e-300, -1.0, *np.random.default_rng(3).normal(0, 1e-9, 50).tolist()]
+    run = {query: [(f"cn-{place}", score) for place, score in enumerate(scores)] for query in QUERIES}
+    path.write_text(run_text("mine", run), encoding="utf-8")
+    system = read_run(path)
+    assert (system.name, system.run) == ("mine", run)
+    theirs = Run.from_file(str(path), kind="trec").to_dict()
+    assert theirs == {query: dict(ranking) for query, ranking in run.items()}
+
+
+def test_scores_decide_and_columns_are_apart_by_tabs_or_white_space(tmp_path: Path) -> None:
+    path = tmp_path / "run.trec"
+    path.write_text("\ufeffq Q0 a 2 0.25 mine\n\n   \nq Q0 b 1 0.5 mine\r\np Q0 a junk -3 mine", encoding="utf-8")
+    assert read_run(path).run == {"q": [("a", 0.25), ("b", 0.5)], "p": [("a", -3.0)]}
+    path.write_text("q 1\tQ0\ta b\t1\t0.5\tmy run\n", encoding="utf-8")
+    assert (read_run(path).name, read_run(path).run) == ("my run", {"q 1": [("a b", 0.5)]})
+
+
+@pytest.mark.parametrize("header", ["", "query-id\tcorpus-id\tscore\n", "Query-ID Corpus-ID Relevance\n"])
+def test_qrels_have_three_or_four_columns(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "qrels"
+    path.write_text(f"{header}q 1\ta\t1\nq 1\tb c\t0\n\nq2\ta\t2\n", encoding="utf-8")
+    assert read_qrels(path) == {"q 1": {"a": 1, "b c": 0}, "q2": {"a": 2}}
+    path.write_text("q 0 a 1\nq 0 b -1\n", encoding="utf-8")
+    assert read_qrels(path) == {"q": {"a": 1, "b": -1}}
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "problem"),
+    [
+        (read_run, "q Q0 a 1 0.5 mine\nq Q0 b 2 0.5\n", ", line 2: found 'q Q0 b 2 0.5', expected `query Q0 document "),
+        (read_run, "q Q0 a 1 high mine\n", ", line 1: found 'q Q0 a 1 high mine', expected `query Q0 document rank "),
+        (read_run, "q Q0 a 1 inf mine\n", ", line 1: found 'q Q0 a 1 inf mine', expected"),
+        (read_run, "q Q0 a 1 2 tessok\nq Q0 b 2 1 ombrey\n", " holds 2 runs (ombrey, tessok), expected one: split "),
+        (read_run, " \n", " holds 0 runs (), expected one: split the file"),
+        (read_qrels, "q 0 a yes\n", ", line 1: found 'q 0 a yes', expected"),
+        (read_qrels, "q 0 a 1\nq 0 a 0\n", ": q a is judged twice, or with 0: keep a whole number"),
+        (read_qrels, "q 0 a 0.5\n", ": q a is judged twice, or with 0.5: keep a whole number"),
+        (read_qrels, "query-id\tcorpus-id\tscore\n", " holds no judgement: give qrels with a line for every judged "),
+    ],
+)
+def test_a_file_of_another_form_is_refused(
+    tmp_path: Path, read: Callable[[Path], Any], text: str, problem: str
+) -> None:
+    path = tmp_path / "file"
+    path.write_text(text, encoding="utf-8")
+    assert complaint(read, path).startswith(f"{path}{problem}")
+
+
+@pytest.mark.parametrize("bad", ["", "a b", "a\t", "\u2028"])
+def test_ids_that_the_format_does_not_allow_are_not_written(bad: str) -> None:
+    for arguments in ((bad, {"q": [("a", 1.0)]}), ("mine", {bad: [("a", 1.0)]}), ("mine", {"q": [(bad, 1.0)]})):
+        with pytest.raises(InputError, match=re.escape(f"{bad!r} is empty or has white space")):
+            run_text(*arguments)

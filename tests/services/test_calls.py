@@ -2,7 +2,6 @@
 
 import inspect
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,17 +45,6 @@ def test_messages_name_options_as_python_does() -> None:
         fcconan.rate([{"hate_speech": "x", "text": "y"}], options)
     with pytest.raises(InputError, match=r"^--rater-name us is for one model: name one with --model, .*"):
         services.rate([{"hate_speech": "x", "text": "y"}], options)  # as the command calls it
-
-
-def test_progress_is_a_function_or_none(tmp_path: Path) -> None:
-    assert fcconan.build("demo", tmp_path / "demo", progress=False).manifest["name"] == "demo"
-    options = fcconan.BenchOptions(system=("tfidf",), resamples=100, cache=False)
-    lines: list[str] = []
-    with_lines = fcconan.bench(tmp_path / "demo", options, progress=lines.append)
-    assert lines == ["tfidf: ranking 60 CNs for 24 HS", "scoring"]
-    assert fcconan.bench(tmp_path / "demo", options, progress=None).to_dict() == with_lines.to_dict()  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"^bench: progress is True, expected a function: give one, or None$"):
-        fcconan.bench(tmp_path / "demo", options, progress=True)  # type: ignore[arg-type]
 
 
 def test_objects_that_name_no_file_are_refused() -> None:

@@ -220,7 +220,6 @@ def test_options_without_a_group_come_first() -> None:
 
 
 def test_a_single_name_is_accepted_where_several_are_allowed() -> None:
-    from fcconan import BenchOptions, RateOptions
+    from fcconan import RateOptions
 
     assert RateOptions(model="stub").model == ("stub",)
-    assert BenchOptions(system="bm25") == BenchOptions(system=["bm25"]) == BenchOptions(system=("bm25",))

@@ -9,8 +9,8 @@ from fcconan.errors import InputError
 from fcconan.models.dry_run import UnaskedModel
 from fcconan.models.endpoint import EndpointModel
 from fcconan.models.requests import ChatRequest, Sampling
-from fcconan.services import BenchOptions, RateOptions
-from fcconan.services.connections import Connection, connected, run_of
+from fcconan.services import RateOptions
+from fcconan.services.connections import Connection, connected
 from fcconan.services.options import Endpoint
 
 URL = "http://127.0.0.1:9/v1"
@@ -58,24 +58,6 @@ def test_models_share_the_limits_of_requests(tmp_path: Path, monkeypatch: pytest
     assert (alone.client.concurrency, alone.client.gap) == (8, 0.2)
     few: list[Any] = [_connection(tmp_path, concurrency=1).open(name, sharing=names) for name in names[2:]]
     assert [each.client.concurrency for each in few] == [1, 1]
-
-
-def test_an_interrupted_fresh_benchmark_is_the_same_run_with_another_report_or_cache(tmp_path: Path) -> None:
-    def name(**options: Any) -> str:
-        return run_of("bench", BenchOptions(system="gpt-4o", **options).model_dump(), None).name
-
-    for incidental in (
-        {"report_folder": tmp_path},
-        {"texts": False},
-        {"cache_dir": tmp_path},
-        {"cache": False},
-        {"device": "cpu"},
-        {"batch_size": 3},
-        {"max_cost": 1.0, "prices": tmp_path / "prices.yaml"},
-    ):
-        assert name(**incidental) == name()
-    assert name(seed=1) != name()
-    assert name(request_field=("top_k=3",)) != name()
 
 
 @pytest.mark.parametrize("model", ["m", "replay:outputs.jsonl"])

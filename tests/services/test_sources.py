@@ -73,17 +73,3 @@ def test_one_source_is_opened_without_a_list(tmp_path: Path) -> None:
     assert list(open_table("votes", [frame, VOTES])) == VOTES + VOTES
     with pytest.raises(InputError, match=r"^a row is a list, expected a mapping from columns to values$"):
         list(open_table("votes", [[["hs1:cn1", "a"]]]))
-
-
-def test_a_run_is_scored_in_every_form() -> None:
-    from ranx import Qrels, Run
-
-    run = {"hs": {"cn1": 0.9, "cn2": 0.4}}
-    qrels = {"hs": {"cn2": 1}}
-    pairs = {query: list(row.items()) for query, row in run.items()}
-    for form, judged in ((run, qrels), (pairs, qrels), (Run(run, name="mine"), Qrels(qrels))):
-        assert fcconan.evaluate_run(form, judged, metrics=["mrr@10"]) == {"mrr@10": 0.5}
-    with pytest.raises(InputError, match=r"^run is a list, expected a mapping of query ids, or that of ranx$"):
-        fcconan.evaluate_run([], qrels)
-    with pytest.raises(InputError, match=r"score"):
-        fcconan.evaluate_run({"hs": {"cn2": float("nan")}}, qrels)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fcconan.building.builds import build
-from tests.conftest import run_here
 
 Release = Callable[..., Path]
 
@@ -38,25 +37,4 @@ def release(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Release:
                 build(recipe, out, labels_only=labels_only, tier_rule=tier_rule, progress=False)
         return out
 
-    return folder
-
-
-PUBLISHED = ("random", "tfidf", "bm25", "sbert-minilm")  # of Table 4, those that need no endpoint
-
-
-@pytest.fixture
-def table_4_run(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """FC-CONAN under the paper's protocol, with the systems of its Table 4.
-
-    Runs once in a test session; returns a folder with `result.json`, and `report/` with rankings.
-    """
-    built = release("fc-conan")
-    with shared_folder(tmp_path_factory, "bench-table-4") as folder:
-        if not (folder / "result.json").exists():
-            done = run_here(
-                "bench", built, "--protocol", "paper", *(part for system in PUBLISHED for part in ("--system", system)),
-                "--json", folder / "result.json", "--report-folder", folder / "report",
-                "--no-cache", "--resamples", "200",
-            )  # fmt: skip
-            assert done.returncode == 0, done.stderr
     return folder

@@ -139,7 +139,7 @@ def read_scores(path: Path, units: Mapping[str, Unit], positive: Positive) -> li
     if of_rows:
         scorers = _rows(path, positive)
     else:
-        _, run = read_run(path)
+        run = read_run(path).run
         scorers = {"": {make_pair_id(query, cn): value for query, ranking in run.items() for cn, value in ranking}}
     found = []
     for name, values in scorers.items():

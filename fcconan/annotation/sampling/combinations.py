@@ -19,8 +19,7 @@ from fcconan.annotation.sampling.corpus import Corpus, spoken_pairs, words_of
 from fcconan.building import group_values
 from fcconan.data import make_pair_id
 from fcconan.errors import InputError
-from fcconan.retrieval import Rankings, Retriever, rank_all
-from fcconan.scoring import Ranking
+from fcconan.retrieval import Ranking, Rankings, Retriever, rank_all
 
 # Random streams: samples of one kind do not affect those of another.
 DRAW_HS, DRAW_MEMBER, DRAW_CN = range(3)
@@ -155,11 +154,13 @@ def sample_pairs(
         "divisible_by": divisible_by,
         "neighbours": neighbours.k,
         "neighbours_count_itself": neighbours.count_itself,
-        "encoder": dict(getattr(neighbours.retriever, "configuration", None) or {"name": neighbours.retriever.name}),
+        "encoder": dict(
+            getattr(
+                getattr(neighbours.retriever, "encoder", None), "configuration", {"name": neighbours.retriever.name}
+            )
+        ),
         "counts": counts,
     }
-    if found.revision is not None:
-        made_from["encoder_revision"] = found.revision
     return CampaignContent(units, texts, made_from)
 
 
@@ -263,12 +264,10 @@ class _Found:
     Attributes:
         of: Candidate -> original -> similarity.
         counts: Counts for the report.
-        revision: Revision of the encoder's model, if the loaded model has one.
     """
 
     of: dict[str, dict[str, float]]
     counts: dict[str, int]
-    revision: str | None = None
 
     def provenance(self, key: str) -> Row:
         """Returns the originals to which a candidate is a neighbour, and the highest similarity."""
@@ -292,9 +291,7 @@ def _find(corpus: Corpus, originals: Sequence[str], neighbours: Neighbours) -> _
     if ranked.failures:
         key, reason = next(iter(ranked.failures.items()))
         raise InputError(f"{neighbours.retriever.name} finds no neighbours of {key} ({reason}): choose another encoder")
-    found = _walk(ranked, originals, spoken, aside, neighbours.k)
-    found.revision = (ranked.resolved.get("encoder") or {}).get("revision")
-    return found
+    return _walk(ranked, originals, spoken, aside, neighbours.k)
 
 
 def _walk(

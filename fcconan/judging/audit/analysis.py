@@ -39,7 +39,7 @@ from fcconan.errors import InputError
 from fcconan.judging.audit.findings import Findings, Who, deviation, difference, entropy, ratio
 from fcconan.judging.audit.rows import read_comparisons, read_ratings, read_replies
 from fcconan.parsing import PATTERNS
-from fcconan.scoring import Floats, family_parts
+from fcconan.scoring import Floats
 
 MOST_LEVELS = 401  # 1.00 to 5.00 in hundredths
 _PEOPLE = "human"
@@ -111,13 +111,13 @@ def audit_judge(
         "seed": seed,
         "confidence": confidence,
         "refusals": hashlib.sha256(PATTERNS.read_bytes()).hexdigest()[:8],
-        **family_parts(findings.families, "modal-share"),
+        "correction": "bonferroni-of-modal-shares",
         "v": __version__,
     }
     return {
         "signature": "|".join(["audit", *(f"{key}:{value}" for key, value in facts.items())]),
         "rows": findings.rows,
-        "families": [family.to_json() for family in findings.families],
+        "families": findings.families,
     }
 
 

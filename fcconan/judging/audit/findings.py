@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from fcconan.scoring import CHUNK, Family, Floats, bootstrap_means, percentile_interval, safe_divide
+from fcconan.scoring import CHUNK, Floats, bootstrap_means, percentile_interval, safe_divide
 
 Codes = npt.NDArray[np.intp]
 Names: TypeAlias = "Sequence[str] | pd.Series"
@@ -146,7 +146,7 @@ class Findings:
     def __init__(self, resamples: int, seed: int, confidence: float) -> None:
         self.resamples, self.seed, self.confidence = resamples, seed, confidence
         self.rows: list[dict[str, Any]] = []
-        self.families: list[Family] = []
+        self.families: list[dict[str, Any]] = []
 
     def add(
         self,
@@ -207,7 +207,7 @@ class Findings:
             ends = share_interval(shares, groupings, 1 - (1 - self.confidence) / among)
         if among > 1:
             name = ", ".join(filter(None, (*who.values(), check)))
-            self.families.append(Family(name, "intervals of the shares of all grades given", among, None, "bonferroni"))
+            self.families.append({"name": name, "n_tests": among, "correction": "bonferroni"})
             columns["note"] = f"interval holds for all {among} grades (Bonferroni)"
         value = float(shares.mean()) if len(shares) else np.nan
         self.write(check, who, value, ends, n=len(shares), n_units=n_units, **columns)

@@ -1,13 +1,17 @@
 """Registers a dataset with `ir_datasets`, with its tiers as subsets: `ir_datasets.load("fc-conan/gold")`."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
-from fcconan.building import Card, read_card
+from fcconan.building import read_card
 from fcconan.data import release_folder
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import load_collection
+
+RELEVANCES = {0: "judged as no fitting answer to the message", 1: "judged as a fitting answer to the message"}
 
 
 def register(dataset: str, name: str | None = None, *, revision: str | None = None) -> list[str]:
@@ -28,51 +32,62 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
         InputError: `ir_datasets` is not installed, the name is already registered, or the dataset cannot be read.
     """
     try:
-        from fcconan.retrieval.adapters.ir_datasets_parts import make_components
+        import ir_datasets
+        from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries, GenericDoc, GenericQrel, GenericQuery
+        from ir_datasets.indices import Docstore
+        from ir_datasets.util import MetadataComponent, MetadataProvider
     except ImportError as error:
         raise InputError(f"ir_datasets cannot be imported ({error}): run `pip install ir_datasets`") from error
-    import ir_datasets
-    from ir_datasets.util import MetadataComponent, MetadataProvider
-
     folder = release_folder(dataset, revision=revision)
-    collection = load_collection(str(folder))
+    collection, card = load_collection(str(folder)), read_card(folder)
     name = name or collection.name
-    taken = [each for each in ir_datasets.registry if each == name or each.startswith(f"{name}/")]
-    if taken:
+    if taken := [each for each in ir_datasets.registry if each == name or each.startswith(f"{name}/")]:
         raise InputError(f"ir_datasets has a dataset {taken[0]!r} already: give this one another name")
-    card = read_card(folder)
-    made = make_components(collection, name, card.one("language"))
-    for each, parts in made.items():
-        served = ir_datasets.Dataset(*parts, _Documentation(card))
-        counts = _counts(served)
-        provider = MetadataProvider(partial(dict, {each: counts}))
+    docs = [GenericDoc(key, text) for key, text in collection.corpus.items()]
+    queries = [GenericQuery(key, text) for key, text in collection.queries.items()]
+    store = Docstore(GenericDoc)
+    store.get_many_iter = lambda keys: filter(None, map({doc.doc_id: doc for doc in docs}.get, keys))
+    about = {"namespace": name, "lang": card.one("language")}
+    texts = [
+        _component(BaseDocs(), "docs", docs, **about, store=store),
+        _component(BaseQueries(), "queries", queries, **about),
+    ]
+    told = {"pretty_name": card.title, "desc": card.summary, "bibtex": card.citation, "website": card.homepage}
+    documentation = SimpleNamespace(documentation=partial(dict, {key: text for key, text in told.items() if text}))
+    counts: dict[str, Any] = {"docs": {"count": len(docs)}, "queries": {"count": len(queries)}}
+    made = {name: (texts, counts)}
+    for tier, of_tier in collection.partitions.items():
+        rows = ((query, key, value) for query, of in of_tier.items() for key, value in of.items())
+        judged = [GenericQrel(*row) for row in rows]
+        found = {"relevance": {"counts_by_value": dict(Counter(str(each.relevance) for each in judged))}}
+        qrels = _component(BaseQrels(), "qrels", judged, defs=RELEVANCES)
+        made[f"{name}/{tier}"] = [*texts, qrels], {**counts, "qrels": {"count": len(judged), "fields": found}}
+    for each, (parts, numbers) in made.items():
+        served = ir_datasets.Dataset(*parts, documentation)
+        provider = MetadataProvider(partial(dict, {each: numbers}))
         ir_datasets.registry.register(each, ir_datasets.Dataset(MetadataComponent(each, served, provider), served))
     return list(made)
 
 
-def _counts(served: Any) -> dict[str, Any]:
-    """Returns the number of rows of each kind, in the metadata format of `ir_datasets`."""
-    kinds = [kind for kind in ("docs", "queries", "qrels") if served.has(kind)]
-    counts: dict[str, Any] = {kind: {"count": getattr(served, f"{kind}_count")()} for kind in kinds}
-    if "qrels" in counts:
-        counts["qrels"]["fields"] = {
-            "relevance": {"counts_by_value": dict(Counter(str(qrel.relevance) for qrel in served.qrels_iter()))}
-        }
-    return counts
+def _component(part: Any, kind: str, rows: Sequence[Any], **values: Any) -> Any:
+    """Gives a part of a dataset its methods, such as `docs_iter`, `docs_count` and `docs_lang`."""
+    vars(part)[f"{kind}_iter"] = lambda: _Rows(rows)
+    for name, value in {"count": len(rows), **values}.items():
+        vars(part)[f"{kind}_{name}"] = lambda *_, found=value: found
+    return part
 
 
-class _Documentation:
-    """Documentation of a dataset in `ir_datasets`."""
+class _Rows:
+    """Iterator over rows that supports slices, as in `docs_iter()[:10]`."""
 
-    def __init__(self, card: Card) -> None:
-        self._card = card
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self._rows, self._next = rows, iter(rows)
 
-    def documentation(self) -> dict[str, str]:
-        """Returns title, description and citation."""
-        fields = {
-            "pretty_name": self._card.title,
-            "desc": self._card.summary,
-            "bibtex": self._card.citation,
-            "website": self._card.homepage,
-        }
-        return {name: text for name, text in fields.items() if text}
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        return next(self._next)
+
+    def __getitem__(self, key: int | slice) -> Any:
+        return _Rows(self._rows[key]) if isinstance(key, slice) else self._rows[key]

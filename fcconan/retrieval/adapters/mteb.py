@@ -1,17 +1,16 @@
 """Retrieval tasks for `mteb`, one for each tier of a dataset.
 
-`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.evaluate_run`. It divides MAP at k by the
+`mteb` computes nDCG, MRR, recall, precision and hit rate at k like `fcconan.bench`. It divides MAP at k by the
 number of all positives. Two definitions differ:
 
-- Ties: `mteb` ranks the greater id first; `evaluate_run` orders equal scores by a hash.
-- `accuracy`: in `mteb`, recall at 1; in `evaluate_run`, the share of CNs correctly inside or outside the first k.
+- Ties: `mteb` ranks the greater id first; `bench` orders equal scores by a hash.
+- `accuracy`: in `mteb`, recall at 1; in `bench`, the share of CNs correctly inside or outside the first k.
 
 Both treat judgements below 1 and unjudged pairs as not relevant.
 """
 
 import re
-from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from fcconan.building import Card, read_card
 from fcconan.data import release_folder
@@ -27,14 +26,7 @@ _ANNOTATED = {
     "machine-generated": "automatic",
 }
 _CREATED = {"expert-generated": "created", "crowdsourced": "created", "found": "found"}
-_LANGUAGES = {
-    "en": "eng-Latn",
-    "fr": "fra-Latn",
-    "it": "ita-Latn",
-    "de": "deu-Latn",
-    "es": "spa-Latn",
-    "pt": "por-Latn",
-}
+_LANGUAGES = {"en": "eng", "fr": "fra", "it": "ita", "de": "deu", "es": "spa", "pt": "por"}
 
 
 def task(dataset: str, tier: str = BROADEST, *, protocol: str = "sound", revision: str | None = None) -> Any:
@@ -55,13 +47,41 @@ def task(dataset: str, tier: str = BROADEST, *, protocol: str = "sound", revisio
     Raises:
         InputError: `mteb` is not installed, the dataset cannot be read, or the tier or the protocol is unknown.
     """
+    try:
+        from mteb.abstasks.retrieval import AbsTaskRetrieval
+    except ImportError as error:
+        raise InputError(f"mteb cannot be imported ({error}): run `pip install 'mteb>=2'`") from error
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol {protocol!r}: give {' or '.join(PROTOCOLS)}")
     folder = release_folder(dataset, revision=revision)
     collection = load_collection(str(folder))
     if tier not in collection.partitions:
         raise InputError(f"{dataset} has no tier {tier!r}: give one of {', '.join(collection.partitions)}")
-    return _make(dataset, read_card(folder), collection, tier, protocol, revision)
+    chosen = collection.pool() if protocol == "paper" else collection
+    judgements = chosen.partitions[tier]
+    qrels = {query: {key: max(value, 0) for key, value in judged.items()} for query, judged in judgements.items()}
+    positive = {query for query, judged in qrels.items() if any(judged.values())}
+    if not positive:
+        raise InputError(f"{tier} of {dataset} has no positive: there is nothing to retrieve")
+    queries = {key: text for key, text in chosen.queries.items() if protocol == "paper" or key in positive}
+    # mteb omits queries without judgements; a negative judgement keeps such a query in the mean, with a score of 0.
+    judged = {query: qrels.get(query) or {next(iter(chosen.corpus)): 0} for query in queries}
+    retrieval: Any = AbsTaskRetrieval
+
+    class CounterNarrativeRetrieval(retrieval):  # type: ignore[misc]
+        """Retrieval of CNs for HS messages, with data from a release folder."""
+
+        metadata = _metadata(dataset, read_card(folder), chosen, tier, protocol, revision)
+
+        def load_data(self, num_proc: int | None = None, **arguments: Any) -> None:
+            from datasets import Dataset
+
+            texts = {"queries": queries, "corpus": chosen.corpus}
+            rows = {name: Dataset.from_dict({"id": [*of], "text": [*of.values()]}) for name, of in texts.items()}
+            self.dataset = {"default": {"test": {**rows, "relevant_docs": judged, "top_ranked": None}}}
+            self.data_loaded = True
+
+    return CounterNarrativeRetrieval()
 
 
 def tasks(dataset: str, *, protocol: str = "sound", revision: str | None = None) -> list[Any]:
@@ -75,91 +95,29 @@ def tasks(dataset: str, *, protocol: str = "sound", revision: str | None = None)
     Raises:
         InputError: `mteb` is not installed, the dataset cannot be read, or the protocol is unknown.
     """
-    folder = release_folder(dataset, revision=revision)
-    tiers = load_collection(str(folder)).partitions
+    tiers = load_collection(str(release_folder(dataset, revision=revision))).partitions
     return [task(dataset, tier, protocol=protocol, revision=revision) for tier in tiers]
 
 
-def _make(dataset: str, card: Card, collection: Collection, tier: str, protocol: str, revision: str | None) -> Any:
-    chosen = collection.pool() if protocol == "paper" else collection
-    qrels = {
-        query: {key: max(value, 0) for key, value in judged.items() if key in chosen.corpus}
-        for query, judged in chosen.qrels(tier).items()
-    }
-    positive = {query for query, judged in qrels.items() if any(judged.values())}
-    queries = {key: text for key, text in chosen.queries.items() if protocol == "paper" or key in positive}
-    if not positive:
-        raise InputError(f"{tier} of {dataset} has no positive: there is nothing to retrieve")
-    # mteb omits queries without judgements; a negative judgement keeps such a query in the mean, with a score of 0.
-    judged = {query: qrels.get(query) or {next(iter(chosen.corpus)): 0} for query in queries}
-    kind = _task_class()
-    attributes = {
-        "metadata": _metadata(dataset, card, chosen, tier, protocol, revision),
-        "texts": (queries, dict(chosen.corpus), judged),
-    }
-    return type(kind.__name__, (kind,), attributes)()  # mteb reads the metadata from the class
-
-
-@cache
-def _task_class() -> Any:
-    """Returns the class of the tasks. It is defined here because its base class needs `mteb`."""
-    try:
-        from mteb.abstasks.retrieval import AbsTaskRetrieval
-    except ImportError as error:
-        raise InputError(f"mteb cannot be imported ({error}): run `pip install 'mteb>=2'`") from error
-    retrieval: Any = AbsTaskRetrieval
-
-    class CounterNarrativeRetrieval(retrieval):  # type: ignore[misc]
-        """Retrieval of CNs for HS messages, with data from a release folder."""
-
-        data_loaded: bool = False
-        texts: tuple[dict[str, str], dict[str, str], dict[str, dict[str, int]]]
-
-        def load_data(self, num_proc: int | None = None, **arguments: Any) -> None:
-            if self.data_loaded:
-                return
-            import datasets
-
-            queries, corpus, judged = self.texts
-            self.dataset = {
-                "default": {
-                    "test": {
-                        "queries": datasets.Dataset.from_dict({"id": list(queries), "text": list(queries.values())}),
-                        "corpus": datasets.Dataset.from_dict({"id": list(corpus), "text": list(corpus.values())}),
-                        "relevant_docs": judged,
-                        "top_ranked": None,
-                    }
-                }
-            }
-            self.data_loaded = True
-
-    return CounterNarrativeRetrieval
-
-
 def _metadata(dataset: str, card: Card, collection: Collection, tier: str, protocol: str, revision: str | None) -> Any:
-    from typing import get_args
-
     from mteb.abstasks.task_metadata import TaskMetadata
     from mteb.types import Licenses
 
     words = re.split(r"[^A-Za-z0-9]+", f"{collection.name} {tier} {'' if protocol == 'sound' else protocol}")
     licence = card.one("license")
-    languages = [_LANGUAGES[code] for code in card.metadata.get("language", []) if code in _LANGUAGES]
-    unknown = [code for code in card.metadata.get("language", []) if code not in _LANGUAGES]
-    if unknown or not languages:
-        raise InputError(
-            f"the language {', '.join(unknown) or 'of the card'} has no mteb code in the adapter: add it to _LANGUAGES"
-        )
+    languages = card.metadata.get("language", [])
+    if not languages or {*languages} - {*_LANGUAGES}:
+        raise InputError(f"{dataset} is in {', '.join(languages) or 'no language'}, expected {', '.join(_LANGUAGES)}")
     return TaskMetadata(
         name="".join(word[:1].upper() + word[1:] for word in words) + "Retrieval",
-        description=f"{card.title}, {tier}, protocol {protocol}: {collection.population}. {card.summary}",
+        description=f"{card.title}, {tier}, protocol {protocol}, {len(collection.corpus)} CNs. {card.summary}",
         reference=card.homepage,
         dataset={"path": dataset, "revision": revision or collection.fingerprint},
         type="Retrieval",
         category="t2t",
         modalities=["text"],
         eval_splits=["test"],
-        eval_langs=languages,
+        eval_langs=[f"{_LANGUAGES[code]}-Latn" for code in languages],
         main_score=MAIN_SCORE,
         domains=["Written"],
         license=licence if licence in get_args(Licenses) else "not specified",

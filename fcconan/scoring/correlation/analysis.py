@@ -17,8 +17,8 @@ from fcconan.scoring.correlation.levels import (
     resampled,
 )
 from fcconan.scoring.correlation.weighted import ACCURACY, CALIBRATED, CHANCE
+from fcconan.scoring.intervals import percentile_interval, safe_divide
 from fcconan.scoring.paired_tests import max_t
-from fcconan.scoring.significance.intervals import percentile_interval, safe_divide
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -14,7 +14,7 @@ import numpy as np
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats, Ints
 from fcconan.scoring.correlation.weighted import CALIBRATED, Values, Weighted, standardised, within_groups
-from fcconan.scoring.significance.intervals import draws, means, safe_divide
+from fcconan.scoring.intervals import draws, means, safe_divide
 
 POOLED, PER_ITEM, PER_SYSTEM, SYSTEM_MEANS = LEVELS = ("pooled", "per_item", "per_system", "system_means")
 DIGITS = 13  # of means: equal means of different numbers may differ in their last digits

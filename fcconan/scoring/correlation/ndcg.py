@@ -8,7 +8,7 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats, Ints
-from fcconan.scoring.significance.intervals import bootstrap_means, means, percentile_interval
+from fcconan.scoring.intervals import bootstrap_means, means, percentile_interval
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fcconan.scoring.arrays import Floats, Ints
-from fcconan.scoring.significance.intervals import safe_divide
+from fcconan.scoring.intervals import safe_divide
 
 PEARSON, SPEARMAN, KENDALL_B, KENDALL_C = "pearson", "spearman", "kendall_b", "kendall_c"
 ACCURACY, CALIBRATED = "pairwise_accuracy", "pairwise_accuracy_calibrated"

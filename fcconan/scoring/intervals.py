@@ -1,4 +1,4 @@
-"""Bootstrap intervals and Kendall's tau of rankings; `families` has paired tests.
+"""Bootstrap intervals; `paired_tests` has tests.
 
 The unit is the query (the HS message) with all its systems. Resampled means are products of a matrix of weights with a
 matrix of values per query, so ten thousand resamples cost as much as a few metrics. nan is a missing value, which
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from fcconan.scoring.arrays import Floats
 
 CHUNK = 4_000_000  # weights in memory at once: 32 MB
-TOLERANCE = 1e-12
+TOLERANCE = 1e-12  # of `families`
 
 
 def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
@@ -96,51 +96,6 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
             ends[:, column] = np.quantile(kept, [tail, 1 - tail])
     shape = draws.shape[1:]
     return ends[0].reshape(shape), ends[1].reshape(shape)
-
-
-def kendall_tau(x: Floats, y: Floats) -> Floats:
-    """Computes Kendall's tau-b between two orders of systems (Kendall, 1945).
-
-    Args:
-        x: Scores, shape (..., systems).
-        y: Other scores of the same systems, shape (..., systems).
-
-    Returns:
-        Tau-b, shape (...); nan if x or y is constant or a value is missing.
-    """
-    rows, columns = np.triu_indices(x.shape[-1], k=1)
-    sign_x = _sign(x[..., rows] - x[..., columns])
-    sign_y = _sign(y[..., rows] - y[..., columns])
-    norm = np.sqrt((sign_x**2).sum(axis=-1) * (sign_y**2).sum(axis=-1))
-    return safe_divide((sign_x * sign_y).sum(axis=-1), norm)
-
-
-def _sign(differences: Floats) -> Floats:
-    return np.where(np.abs(differences) <= TOLERANCE, 0.0, np.sign(differences))
-
-
-def kendall_tau_interval(
-    x: Floats, y: Floats, *, resamples: int = 10_000, seed: int = 0, confidence: float = 0.95
-) -> tuple[float, float, float]:
-    """Computes Kendall's tau-b between the systems' means in two partitions, with a bootstrap interval over queries.
-
-    Args:
-        x: Values in the first partition, shape (systems, queries); nan is missing.
-        y: Values in the second partition, for the same systems and queries.
-        resamples: Number of resamples, in which both partitions have the same queries.
-        seed: Seed of the bootstrap.
-        confidence: Confidence level of the interval.
-
-    Returns:
-        Tau-b, and the lower and upper end of its interval; nan if all means of a partition are equal.
-    """
-    with np.errstate(invalid="ignore"):
-        tau = kendall_tau(means(x), means(y))
-        draws = kendall_tau(
-            bootstrap_means(x, resamples=resamples, seed=seed), bootstrap_means(y, resamples=resamples, seed=seed)
-        )
-    low, high = percentile_interval(draws[:, None], confidence)
-    return float(tau), float(low[0]), float(high[0])
 
 
 def finite(value: Any) -> float | None:
