@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from cyclopts import Parameter
 
@@ -61,7 +62,7 @@ class Endpoint:
         timeout: Seconds to wait for a response.
         prices: YAML file of prices per million tokens, as in `MODEL: {input: 2.5, output: 10}`.
         max_cost: Cost at which the run ends, in the unit of `prices`.
-        cache: Read and store answers.
+        cache: Read and store answers; `--no-cache` asks again.
     """
 
     base_url: str | None = None
@@ -69,4 +70,4 @@ class Endpoint:
     timeout: float = 120.0
     prices: Path | None = None
     max_cost: float | None = None
-    cache: bool = True
+    cache: Annotated[bool, Parameter(negative="--no-cache")] = True

@@ -39,7 +39,7 @@ LIMITS = {
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
 BUDGET = {
-    ".": 311,
+    ".": 389,
     "annotation": 3856,
     "building": 2635,
     "data": 2291,

@@ -73,7 +73,8 @@ def bench(
             counter_narrative and label.
         system: Systems of the suite, or module:factory; in Python also objects with `name` and `rank(queries, corpus,
             k)`, classes or functions that return one, or runs of ranx. Default: all that need no network.
-        encoder: Further systems: name -> sentence-transformers model (folder or Hub name).
+        encoder: Further systems by name, as in `--encoder.mine FOLDER`: sentence-transformers models (folder or Hub
+            name).
         run: TREC run files, as further systems.
         suite: YAML file with further systems, as benchmarks/retrieval.yaml.
         protocol: Evaluation protocol.
@@ -81,7 +82,7 @@ def bench(
         primary: Metric and partition of the tests, as ndcg@10@silver; default: the first NDCG, on the largest partition
             whose labels are all confirmed.
         partition: Partitions to score; default: all.
-        qrels: Further partitions: name -> file of relevance judgements of TREC or BEIR.
+        qrels: Further partitions by name, as in `--qrels.mine FILE`: relevance judgements of TREC or BEIR.
         baseline: Test all other systems against these systems only.
         depth: Length of rankings; default: 100, and 1,000 under protocol cross-validated.
         sparsity: Estimate scores with sparser labels, on the last partition.
