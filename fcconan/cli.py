@@ -121,7 +121,7 @@ def main() -> None:
         oldcli.main()
     if debug := "--debug" in words:
         words.remove("--debug")
-        os.environ["FCCONAN_DEBUG"] = "1"  # for errors of users' systems: other queries continue
+        os.environ["FCCONAN_DEBUG"] = "1"  # also for errors of users' systems, after which other queries continue
     app.config = ()  # of an earlier call in the same process
     try:
         app.meta(words, exit_on_error=False, print_error=False)
@@ -131,9 +131,13 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        if debug:
-            raise
+        from fcconan.data import show_traceback
+
+        show_traceback(error)
         is_input = isinstance(error, InputError | CycloptsError | OSError)
         message = str(error) if is_input or isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
         print(f"fcconan: {' '.join(message.split())}", file=sys.stderr)
         sys.exit(2 if is_input else 1)
+    finally:
+        if debug:
+            del os.environ["FCCONAN_DEBUG"]

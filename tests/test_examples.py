@@ -59,7 +59,7 @@ def test_the_demo_writes_its_dataset_ratings_and_pages(tmp_path: Path) -> None:
         command = ["bash", str(EXAMPLES / "demo.sh")]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path})
         assert done.returncode == 0, done.stderr
-    assert all((tmp_path / "demo-report" / page).is_file() for page in ("judges.html", "tournament/index.html"))
+    assert all((tmp_path / "demo-report" / page).is_file() for page in ("judges/index.html", "tournament/index.html"))
     with (tmp_path / "demo-ratings.csv").open(encoding="utf-8", newline="") as file:
         assert {row["value"] for row in csv.DictReader(file)} <= {"1.0", "2.0", "3.0", "4.0", "5.0"}
 
