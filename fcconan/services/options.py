@@ -37,14 +37,6 @@ class Bootstrap(Configuration, group=BOOTSTRAP):
         return {"resamples": self.resamples, "confidence": self.confidence, "seed": self.seed}
 
 
-class Baseline(Configuration):
-    """Which differences of systems are tested."""
-
-    baseline: str | None = option(
-        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
-    )
-
-
 class RowSelection(Configuration, group=ROWS):
     """Which rows of a source are read, and how its columns are called."""
 

@@ -17,7 +17,6 @@ from fcconan.services.results import Result
 
 # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table, rows or a result; or a list of these.
 Source = str | PathLike[str] | Iterable[Any] | Result
-SOURCES = argument("Files of rows, folders of datasets, or their names.", many=True, role="folder")
 
 
 def rows_argument(flag: str, help: str, *, many: bool = False, role: Role = "read", rare: bool = False) -> Any:
@@ -31,11 +30,6 @@ def rows_argument(flag: str, help: str, *, many: bool = False, role: Role = "rea
         rare: See above.
     """
     return argument(help, flag=flag, many=many, metavar="FILE|FOLDER|NAME", role=role, rare=rare)
-
-
-def replies_argument(help: str, *, rare: bool = False) -> Any:
-    """Declares `--replies`, which describe the rows that are read."""
-    return rows_argument("--replies", help, role="folder", rare=rare)
 
 
 def listed(sources: Source) -> list[Any]:
