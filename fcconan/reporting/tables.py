@@ -1,14 +1,13 @@
 """Tables: one description of titles, columns and cells, from which the terminal, pages and files are made."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 MISSING = "–"
 NUMBER = re.compile(r"[±+\-<≤\[ ]*\d[\d,]*(\.\d+)?(?=$|[\s%\]]|, )")
 
 Row = Mapping[str, Any]
-Rows = Sequence[Row]
 Columns = dict[str, Any]  # name of a column -> the key of its value in a row, or a function of the row
 
 
