@@ -21,7 +21,6 @@ from .checkpoints import (
 from .columns import (
     JUDGEMENT as JUDGEMENT,
     MAPPED_COLUMNS as MAPPED_COLUMNS,
-    WideColumns as WideColumns,
     check_there as check_there,
     first_column as first_column,
     typed_row as typed_row,

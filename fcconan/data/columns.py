@@ -38,7 +38,6 @@ OTHER_NAMES = {
     ),
 }  # fmt: skip
 TEXTS = ("text", "hate_speech", "references")  # text columns of replies
-WideColumns = dict[tuple[str, str], str]
 
 
 def rename_columns(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:
