@@ -474,7 +474,7 @@ def test_a_bad_json_target_is_noticed_before_the_work(run_cli: RunCli, tmp_path:
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("arguments", ["list", "build demo --out out", "bench data --system bm25"])
+@pytest.mark.parametrize("arguments", ["list", "build demo --out out"])
 def test_a_deleted_current_folder_is_named(run_cli: RunCli, tmp_path: Path, arguments: str) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

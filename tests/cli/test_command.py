@@ -183,7 +183,6 @@ def test_the_line_comes_before_the_file_and_the_file_before_the_defaults(grove: 
             "a.csv is read, and --journal would destroy it: choose another --journal",
         ),
         ("b.csv -p ombrey -o r --journal r", "r is named by --out and --journal: give each a file of its own"),
-        ("a.csv -p ombrey --report r.txt", "r.txt is not a page: give a file that ends in .html"),
         ("-p ombrey", "Missing argument 'sources'."),
     ],
 )
