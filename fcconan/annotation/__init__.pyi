@@ -4,7 +4,6 @@ from .active_learning.features import (
     read_scores as read_scores,
 )
 from .active_learning.queue import (
-    Batch as Batch,
     Queue as Queue,
     make_batch as make_batch,
     queue_summary as queue_summary,
@@ -42,7 +41,6 @@ from .campaigns import (
     Assignment as Assignment,
     Campaign as Campaign,
     Decision as Decision,
-    Role as Role,
     Settings as Settings,
 )
 from .disagreements import (
@@ -110,6 +108,5 @@ from .validation import (
 )
 from .votes import (
     answers_of as answers_of,
-    current_votes as current_votes,
     vote_rows as vote_rows,
 )

@@ -1,6 +1,5 @@
 from .builds import (
     build as build,
-    build_tables as build_tables,
     find_builder as find_builder,
     find_tier_rule as find_tier_rule,
 )
@@ -11,7 +10,6 @@ from .cards import (
     Card as Card,
     check_card as check_card,
     read_card as read_card,
-    restricted_columns as restricted_columns,
 )
 from .hydration import (
     Hydration as Hydration,
@@ -33,7 +31,6 @@ from .recipes import (
     load_recipe as load_recipe,
 )
 from .releases import (
-    check_replaceable as check_replaceable,
     table_bytes as table_bytes,
     table_path as table_path,
 )
@@ -44,7 +41,6 @@ from .source_files import (
     read_csv as read_csv,
 )
 from .tables import (
-    Built as Built,
     Table as Table,
     arrow_schema as arrow_schema,
     column_type as column_type,
@@ -53,7 +49,6 @@ from .tables import (
 )
 from .tiers import (
     TIER_RULES as TIER_RULES,
-    JudgedPair as JudgedPair,
     TierRule as TierRule,
     load_tier_rule as load_tier_rule,
 )

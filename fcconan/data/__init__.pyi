@@ -17,21 +17,17 @@ from .atomic import (
 from .checkpoints import (
     Checkpoint as Checkpoint,
     claim_folder as claim_folder,
-    report as report,
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
     MAPPED_COLUMNS as MAPPED_COLUMNS,
-    WideColumns as WideColumns,
     check_there as check_there,
     first_column as first_column,
-    rename_columns as rename_columns,
     typed_row as typed_row,
 )
 from .content import (
     card_template_path as card_template_path,
     catalogue_entry as catalogue_entry,
-    check_built as check_built,
     content_folder as content_folder,
     count_noun as count_noun,
     describe_failures as describe_failures,
@@ -126,7 +122,6 @@ from .reader import (
 )
 from .reply_ids import (
     UNKNOWN as UNKNOWN,
-    item_of_message as item_of_message,
     reply_metadata as reply_metadata,
 )
 from .schemas import (
@@ -148,7 +143,6 @@ from .schemas import (
     RATING as RATING,
     REPLY as REPLY,
     RESTRICTED_TYPES as RESTRICTED_TYPES,
-    SCORED as SCORED,
     TEXT_BY_ID as TEXT_BY_ID,
     TEXT_COLUMNS as TEXT_COLUMNS,
     TIERS as TIERS,

@@ -9,7 +9,6 @@ from typing import Any
 from fcconan.data.schemas import COMPARISON, DTYPES, PAIR, RANKING, RATING, REPLY, VOTE, Columns
 from fcconan.errors import InputError
 
-KINDS = ("pairs", "votes", "replies", "ratings", "comparisons", "rankings")
 # The column of the judgement. A file with a column for each rater has the judgements in those columns instead.
 JUDGEMENT = {"ratings": "value", "comparisons": "verdict", "votes": "label"}
 # Required columns of each kind of row.
@@ -39,7 +38,6 @@ OTHER_NAMES = {
     ),
 }  # fmt: skip
 TEXTS = ("text", "hate_speech", "references")  # text columns of replies
-WideColumns = dict[tuple[str, str], str]
 
 
 def rename_columns(row: Mapping[str, Any], rename: Mapping[str, str]) -> dict[str, Any]:

@@ -87,20 +87,6 @@ def reply_metadata(row: Mapping[str, Any]) -> Row:
     return {name: None if row.get(name) == UNKNOWN else row.get(name) for name in ABOUT_REPLY}
 
 
-def item_of_message(row: Mapping[str, Any], place: str) -> str | None:
-    """Returns the item of a row's message and references; None without a message.
-
-    >>> item_of_message({"hate_speech": "The Ombrey never return a book."}, "row 1")
-    'it-752b33215e13'
-    """
-    theirs, references = first_column(row, "hate_speech"), first_column(row, "references")
-    text = row[theirs] if theirs else None
-    if is_missing(text) or not isinstance(text, str):
-        return None
-    listed = _references(row[references] if references else None, place)
-    return _about({**row, "hate_speech": text, "references": listed}, place)[1]
-
-
 def text_columns(row: Row, rename: Mapping[str, str]) -> dict[str, str | None]:
     """Returns the name in the row of each mapped column and each text column.
 

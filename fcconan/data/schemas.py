@@ -192,7 +192,6 @@ _JUDGED = (
 # The rated reply: later commands need no file of replies.
 _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
 ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
-SCORED = RATING.extended(*_ABOUT_RATINGS)
 RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
 # Learned raters: prediction interval, and relation of the reply to the training data.
 LEARNED = RATED.extended(

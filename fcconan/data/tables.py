@@ -14,9 +14,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import JUDGEMENT, NEEDED, WideColumns, check_there, rename_columns
+from fcconan.data.columns import NEEDED, check_there, rename_columns
 from fcconan.data.files import SUFFIXES, list_configs, part_files, read_rows, row_file
-from fcconan.data.ids import cell_text, is_missing, name_with_hash, with_ids
+from fcconan.data.ids import cell_text, name_with_hash, with_ids
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.reply_ids import ReplyIds, later_columns, text_columns
 from fcconan.errors import InputError
@@ -70,8 +70,6 @@ def open_table(
     part: str | None = None,
     rename: Mapping[str, str] | None = None,
     filter: Mapping[str, Collection[str]] | None = None,
-    wide_columns: WideColumns | None = None,
-    people: Collection[str] = (),
     complete: bool = True,
     companions: "Sequence[Table]" = (),
     locate: Locate = Path,
@@ -86,8 +84,6 @@ def open_table(
         part: Config of datasets; by default the kind.
         rename: Mapping from a column of this package to its name in the sources.
         filter: Allowed values by column, as text. A row must have one of the values in each column.
-        wide_columns: Mapping from rater and aspect to column, for sources with a column for each rater.
-        people: Human raters among those of `wide_columns`.
         complete: Whether every row gets its texts and ids (replies only). Otherwise the rows only describe rated
             replies: texts may be missing, all splits are read, and replies without `reply_id` occur a second time
             with the id by version 1 of the rule, if it differs.
@@ -110,7 +106,6 @@ def open_table(
         raise InputError(f"{files} {they} no splits: leave --split out")
     table = Table(kind, complete=complete, companions=companions)
     table.rename, table.filter = dict(rename or {}), dict(filter or {})
-    table.wide_columns, table.people = dict(wide_columns or {}), people
     for source in sources:
         table.add(source, part or kind, split, locate)
     return table
@@ -129,8 +124,6 @@ class Table:
         self.kind, self.complete, self.companions = kind, complete, companions
         self.rename: dict[str, str] = {}
         self.filter: dict[str, Collection[str]] = {}
-        self.wide_columns: WideColumns = {}
-        self.people: Collection[str] = ()
         self.folders: list[Path] = []
         self.files: list[Path] = []
         self._names: list[Callable[[], str]] = []  # computed on demand, because hashing reads all rows
@@ -147,7 +140,6 @@ class Table:
         """The data in signatures: files and datasets with their hashes, and selected columns and rows."""
         chosen = [f"{column}={'/'.join(sorted(values))}" for column, values in sorted(self.filter.items())]
         chosen += [f"{name}={theirs}" for name, theirs in sorted(self.rename.items())]
-        chosen += [f"{rater}:{aspect}={column}" for (rater, aspect), column in sorted(self.wide_columns.items())]
         return "+".join([*self.names, *([f"({','.join(chosen)})"] if chosen else [])])
 
     @property
@@ -157,7 +149,7 @@ class Table:
         return names[0].partition("@")[2].partition("/")[0] or None if len(names) == 1 else None
 
     def __iter__(self) -> Iterator[PlacedRow]:
-        """Yields the selected rows; for a source with a column for each rater, one row for each rater.
+        """Yields the selected rows.
 
         Raises:
             InputError: A source cannot be read, lacks columns or has no row, an id is missing, no row is selected, or
@@ -179,10 +171,7 @@ class Table:
                 if not checked:
                     self._check_needed(stream, row)
                     wanted = checked = True
-                if self.wide_columns:
-                    yield from self._judgements(row, place)
-                else:
-                    yield PlacedRow(row, place)
+                yield PlacedRow(row, place)
         self._check_met(met, wanted)
 
     def to_frame(self) -> "pandas.DataFrame":
@@ -255,49 +244,22 @@ class Table:
             if not self.complete and earlier != row["reply_id"]:
                 yield {**row, "reply_id": earlier}, place
 
-    def _judgements(self, row: Row, place: str) -> Iterator[PlacedRow]:
-        column_of_kind = JUDGEMENT.get(self.kind, "value")
-        for (rater, aspect), column in self.wide_columns.items():
-            value = row.get(column)
-            if is_missing(value) and self.kind != "ratings":
-                continue  # not judged by this rater; later steps count missing ratings
-            # Numbers of other raters than people are a metric's. The kind of rater of a verdict is unknown.
-            rater_kind = "metric" if self.kind == "ratings" else "human" if self.kind == "votes" else None
-            rater_kind = "human" if rater in self.people else rater_kind
-            new = {**row, "rater": rater, "rater_kind": rater_kind, column_of_kind: value}
-            if self.kind == "ratings":
-                new |= {"aspect": aspect, "reply_id": row.get("reply_id") or place}
-            elif self.kind == "votes":
-                new["pair_id"] = row.get("pair_id") or place
-            yield PlacedRow(new, f"{place}, column {column}")
-
     def _check_columns(self) -> None:
         """Checks that a source has each renamed column, and that all sources have the columns of filters."""
         first = {stream.name: (stream, stream.first()) for stream in self._streams}
         if not any(row for _, row in first.values()):
             cure = "give replies to judge" if self.kind == "replies" else "check the file"
             raise InputError(f"{', '.join(first)} has no rows: {cure}")
-        named = [*self.rename.values(), *self.wide_columns.values()]
         known = {column for _, row in first.values() for column in row}
         known |= {column for table in self.companions for stream in table._streams for column in stream.first()}
         name, (_, row) = next(iter(first.items()))
         if self.complete:
-            check_there(name, [column for column in named if column not in known], row)
-        for name, (stream, row) in first.items():
+            check_there(name, [column for column in self.rename.values() if column not in known], row)
+        for name, (_, row) in first.items():
             if row:
-                if self.complete:
-                    self._check_wide(stream, row)
                 ours = rename_columns(row, self.rename)
                 derived = NEEDED["replies"] + ("reply_id", "item_id", "hs_id", "system") if self._derives else ()
                 check_there(name, [column for column in self.filter if column not in (*ours, *derived)], ours)
-
-    def _check_wide(self, stream: _Stream, row: Row) -> None:
-        """Raises an error for a source without any of the columns of raters, given its first row."""
-        wide = list(dict.fromkeys(self.wide_columns.values()))
-        if wide and not any(column in row for column in wide):
-            if stream.sparse and any(column in each for each in stream.read() for column in wide):
-                return
-            check_there(stream.name, wide, row, "--wide-column needs wide files only, with a column for each rater")
 
     @property
     def _derives(self) -> bool:
@@ -307,17 +269,12 @@ class Table:
         """Raises an error for missing columns of a source, given its first row."""
         if self.kind == "replies":
             return
-        # The columns that columns of raters replace.
-        others = {"reply_id", "pair_id", "rater", "aspect", JUDGEMENT.get(self.kind)} if self.wide_columns else ()
-        lost = [name for name in NEEDED.get(self.kind, ()) if name not in row and name not in others]
+        lost = [name for name in NEEDED.get(self.kind, ()) if name not in row]
         if lost and stream.sparse:
             known = {name for each in stream.read() for name in rename_columns(each, self.rename)}
             lost = [name for name in lost if name not in known]
-        judgement = JUDGEMENT.get(self.kind)
-        column = "RATER:ASPECT" if self.kind == "ratings" else "RATER"
-        wide = f", or name a column for each rater with --wide-column {column}=COLUMN" if judgement in lost else ""
         ids = ", or write the reply_id of the replies into it" if "reply_id" in lost else ""
-        check_there(stream.name, lost, row, f"{_renaming(lost)}{wide}{ids}")
+        check_there(stream.name, lost, row, f"{_renaming(lost)}{ids}")
 
     def _text_columns(self, row: Row, stream: _Stream) -> dict[str, str | None]:
         names = text_columns(row, self.rename)

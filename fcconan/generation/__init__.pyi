@@ -36,7 +36,6 @@ from .items import (
     load_items as load_items,
 )
 from .prompts import (
-    GenerationPrompt as GenerationPrompt,
     load_generation_prompt as load_generation_prompt,
     prompt_names as prompt_names,
 )
@@ -55,7 +54,6 @@ from .splits import (
     open_split as open_split,
 )
 from .training_pool import (
-    RefusedPairsError as RefusedPairsError,
     TrainingPool as TrainingPool,
     load_pool as load_pool,
 )

@@ -6,7 +6,6 @@ from .background import (
     Passages as Passages,
 )
 from .calibration.data import (
-    CalibrationParts as CalibrationParts,
     RatedExample as RatedExample,
     split_examples as split_examples,
 )
@@ -40,37 +39,24 @@ from .comparison.protocols import (
 from .comparison.summary import (
     ComparisonSummary as ComparisonSummary,
 )
-from .learned.cross_fitting import (
-    FittedModels as FittedModels,
-    fit as fit,
-)
 from .learned.features import (
-    Features as Features,
     compute_features as compute_features,
 )
 from .learned.files import (
     load_rater as load_rater,
     rater_name as rater_name,
-    save_rater as save_rater,
 )
 from .learned.folds import (
-    FoldKey as FoldKey,
     fold_numbers as fold_numbers,
 )
 from .learned.judge import (
     LEARNED_COLUMNS as LEARNED_COLUMNS,
     FeatureRatings as FeatureRatings,
     LearnedJudge as LearnedJudge,
-    learned_ratings as learned_ratings,
 )
 from .learned.rated_texts import (
     RatedAspect as RatedAspect,
-    RatedTexts as RatedTexts,
     make_rated_texts as make_rated_texts,
-)
-from .learned.rater import (
-    LearnedRater as LearnedRater,
-    build_rater as build_rater,
 )
 from .learned.regression import (
     check_number_of_ratings as check_number_of_ratings,

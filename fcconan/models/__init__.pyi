@@ -3,7 +3,6 @@ from .answers.file import (
     store_path as store_path,
 )
 from .answers.origins import (
-    Origins as Origins,
     find_origins as find_origins,
 )
 from .answers.store import (
@@ -13,12 +12,7 @@ from .answers.store import (
 from .budget import (
     Budget as Budget,
     CostLimit as CostLimit,
-    CostLimitError as CostLimitError,
-    Price as Price,
-    estimated_tokens as estimated_tokens,
     load_price as load_price,
-    longest_answer as longest_answer,
-    longest_prompt as longest_prompt,
 )
 from .chat_template import (
     Format as Format,
@@ -32,7 +26,6 @@ from .client import (
     Client as Client,
 )
 from .dry_run import (
-    DryClient as DryClient,
     DryRun as DryRun,
     UnaskedModel as UnaskedModel,
 )
@@ -63,7 +56,6 @@ from .token_sampling import (
     stop_in as stop_in,
 )
 from .weights import (
-    cached_hash as cached_hash,
     loading_errors as loading_errors,
     locate_model as locate_model,
     longest_context as longest_context,

@@ -181,11 +181,6 @@ class Budget:
         self.limit, self.price, self.used = limit, price, Usage()
 
     @property
-    def is_limited(self) -> bool:
-        """Whether there is a limit."""
-        return self.limit is not None
-
-    @property
     def cost(self) -> float | None:
         """Cost of the counted tokens of this model; None without a price."""
         used = self.used

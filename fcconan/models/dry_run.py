@@ -1,11 +1,9 @@
 """Dry runs: requests are created and counted, but not sent."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from fcconan.models.budget import (
     Price,
@@ -15,13 +13,8 @@ from fcconan.models.budget import (
     longest_prompt,
     texts_of,
 )
-from fcconan.models.client import Client
 from fcconan.models.endpoint import EndpointModel
-from fcconan.models.jobs import Check, Job, KnownResult, Result
-from fcconan.models.requests import ChatRequest, ChatResponse, Model, Request
-from fcconan.models.responses import EndpointResponse
-
-_WIDTH = 8  # dimension of placeholder embeddings if no stored embedding has another one
+from fcconan.models.requests import ChatRequest, ChatResponse, Model
 
 
 @dataclass
@@ -64,74 +57,6 @@ class _Counts:
             for name, prompts in (("cost_about", self.prompt_tokens), ("cost_at_most", self.most_prompt_tokens)):
                 found[name] = None if answers is None else round(price.cost(prompts, answers), 6)
         return found
-
-
-class DryClient(Client):
-    """A client that sends no requests. Stored answers are used; all other requests are counted and fail.
-
-    Requests for embeddings return random vectors, so that systems that need them can continue.
-
-    Args:
-        options: Options of `Client`.
-
-    Attributes:
-        unsent: Key -> body of the requests that a run would send.
-        answered: Keys of requests with a stored answer.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.unsent: dict[str, Mapping[str, Any]] = {}
-        self.answered: set[str] = set()
-        self._width: int | None = None
-
-    def known(self, request: Request, check: Check | None = None) -> EndpointResponse | None:
-        """Returns the stored answer, or None, and counts it."""
-        found = super().known(request, check)
-        if found is not None:
-            self.answered.add(request.key)
-            if found.body is not None and "input" in request.body:
-                self._width = len(found.body["data"][0]["embedding"])
-        return found
-
-    def summary(self, model: str, prices: Path | None) -> dict[str, Any]:
-        """Returns the number of requests, their tokens, and their cost if there are prices.
-
-        Args:
-            model: Name of the model at the endpoint.
-            prices: File of prices.
-
-        Raises:
-            InputError: The file has no price for the model.
-        """
-        counts, price = _Counts(len(self.answered)), None if prices is None else load_price(prices, model)
-        for body in self.unsent.values():
-            counts.add(body)
-        return {"model": model} | counts.as_dict(price)
-
-    def run(self, jobs: Iterable[KnownResult[Result] | Job[Result]]) -> Generator[Result, None, None]:
-        """Yields the results of jobs, which never wait in a dry run."""
-        for job in jobs:
-            if isinstance(job, KnownResult):
-                yield self._counted(job.result)
-                continue
-            try:
-                job(self).send(None)
-            except StopIteration as end:
-                yield self._counted(end.value)
-            else:
-                raise RuntimeError("a job of a dry run has to wait")
-
-    async def send(self, request: Request, check: Check | None = None) -> EndpointResponse:
-        """Counts a request; returns a failure, or random vectors for a request for embeddings."""
-        body = request.body
-        self.unsent[request.key] = body
-        if "input" not in body:
-            return EndpointResponse(reason="connection", detail="a dry run sends nothing")
-        drawn = np.random.default_rng(len(self.unsent))
-        width = body.get("dimensions") or self._width or _WIDTH
-        vectors = drawn.standard_normal((len(body["input"]), width)).tolist()
-        return EndpointResponse({"data": [{"index": place, "embedding": each} for place, each in enumerate(vectors)]})
 
 
 class UnaskedModel:

@@ -1,4 +1,4 @@
-"""Tables, plots and HTML pages."""
+"""Tables of commands that have not moved, and the curves of a fine-tuning."""
 
 import lazy_loader
 

@@ -4,7 +4,6 @@ from .plots import (
 from .tables import (
     DisplayTable as DisplayTable,
     format_counts as format_counts,
-    format_interval as format_interval,
     format_number as format_number,
     format_row_interval as format_row_interval,
     format_value as format_value,

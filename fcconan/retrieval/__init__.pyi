@@ -6,7 +6,6 @@ from .chat import (
     ZeroShot as ZeroShot,
 )
 from .collections import (
-    Collection as Collection,
     load_collection as load_collection,
 )
 from .dense import (
@@ -23,7 +22,6 @@ from .label_learning import (
     held_out_scores as held_out_scores,
     learns_from_labels as learns_from_labels,
     rank_partitions as rank_partitions,
-    score_matrix as score_matrix,
 )
 from .label_systems import (
     LongestFirst as LongestFirst,
@@ -46,16 +44,13 @@ from .suites import (
     offline_systems as offline_systems,
 )
 from .systems import (
-    FinishedRun as FinishedRun,
     Ranking as Ranking,
     Rankings as Rankings,
     Retriever as Retriever,
     TrainingPair as TrainingPair,
-    check_run as check_run,
     rank_all as rank_all,
 )
 from .trec import (
-    qrels_text as qrels_text,
     read_qrels as read_qrels,
     read_run as read_run,
     run_text as run_text,

@@ -91,58 +91,9 @@ def run_text(name: str, run: Mapping[str, Sequence[tuple[str, float]]]) -> str:
     )
 
 
-def qrels_text(qrels: Mapping[str, Mapping[str, int]]) -> str:
-    """Formats judgements as a TREC qrels file.
-
-    Args:
-        qrels: Query id -> corpus id -> relevance.
-
-    Raises:
-        InputError: An id is empty or has white space, which the format does not allow.
-    """
-    return "".join(
-        f"{_checked(query)} 0 {_checked(document)} {relevance}\n"
-        for query, judged in qrels.items()
-        for document, relevance in judged.items()
-    )
-
-
 def _checked(text: str) -> str:
     if len(text.split()) != 1 or text.strip() != text:
         raise InputError(
             f"{text!r} is empty or has white space, which TREC files do not allow: use ids and names without"
         )
     return text
-
-
-def check_qrels(
-    partition: str,
-    qrels: Mapping[str, Mapping[str, int]],
-    queries: Mapping[str, str],
-    corpus: Mapping[str, str],
-    *,
-    whole: bool,
-) -> None:
-    """Checks that qrels contain known ids only.
-
-    Args:
-        partition: Name of the partition, for messages.
-        qrels: Query id -> corpus id -> relevance.
-        queries: Query id -> text.
-        corpus: Corpus id -> text.
-        whole: Whether the catalogue is complete; otherwise unknown corpus ids are allowed.
-
-    Raises:
-        InputError: A query or corpus id is unknown.
-    """
-    for query, judged in qrels.items():
-        if query not in queries:
-            raise InputError(
-                f"the qrels of {partition} judge query {query!r}, which the dataset does not have: correct them"
-            )
-        unknown = next((key for key in judged if key not in corpus), None) if whole else None
-        if unknown is not None:
-            raise InputError(
-                f"the qrels of {partition} judge {unknown!r}, which the catalogue does not have (query "
-                f"{query!r}): correct them"
-            )

@@ -73,7 +73,6 @@ from .text.overlap import (
     corpus_bleu as corpus_bleu,
 )
 from .text_metrics import (
-    NOVELTY as NOVELTY,
     TEXT_METRICS as TEXT_METRICS,
     metrics as metrics,
 )

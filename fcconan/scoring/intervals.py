@@ -5,6 +5,7 @@ matrix of values per query, so ten thousand resamples cost as much as a few metr
 means leave out.
 """
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,6 @@ import numpy.typing as npt
 from fcconan.scoring.arrays import Floats
 
 CHUNK = 4_000_000  # weights in memory at once: 32 MB
-TOLERANCE = 1e-12  # of `families`
 
 
 def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -> Floats:
@@ -31,12 +31,8 @@ def bootstrap_means(values: Floats, *, resamples: int = 10_000, seed: int = 0) -
     if values.shape[1] == 0:
         return np.full((resamples, len(values)), np.nan)
     there = np.isfinite(values)
-    filled = np.where(there, values, 0.0)
-    complete = bool(there.all())
-    parts = [
-        _weighted(weights, filled, there.astype(np.float64), complete)
-        for weights in draws(values.shape[1], resamples, seed)
-    ]
+    sides = np.where(there, values, 0.0).T, there.astype(np.float64).T
+    parts = [safe_divide(*(weights @ each for each in sides)) for weights in draws(values.shape[1], resamples, seed)]
     return np.concatenate(parts) if parts else np.zeros((0, len(values)))
 
 
@@ -67,13 +63,6 @@ def chunks(n_queries: int, resamples: int) -> Iterator[int]:
         yield min(largest, resamples - start)
 
 
-def _weighted(weights: Floats, filled: Floats, there: Floats, complete: bool) -> Floats:
-    total = weights @ filled.T
-    if complete:
-        return total / filled.shape[1]
-    return safe_divide(total, weights @ there.T)
-
-
 def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats, Floats]:
     """Computes percentile intervals (Efron and Tibshirani, 1993, chapter 13).
 
@@ -85,22 +74,10 @@ def percentile_interval(draws: Floats, confidence: float = 0.95) -> tuple[Floats
         Lower and upper ends, shape (...) each; nan without a value.
     """
     tail = (1 - confidence) / 2
-    if not np.isnan(draws).any():
-        low, high = np.quantile(draws, [tail, 1 - tail], axis=0)
-        return low, high
-    flat = draws.reshape(len(draws), -1)
-    ends = np.full((2, flat.shape[1]), np.nan)
-    for column in range(flat.shape[1]):
-        kept = flat[~np.isnan(flat[:, column]), column]
-        if len(kept):
-            ends[:, column] = np.quantile(kept, [tail, 1 - tail])
-    shape = draws.shape[1:]
-    return ends[0].reshape(shape), ends[1].reshape(shape)
-
-
-def finite(value: Any) -> float | None:
-    """Returns a number, or None for nan, which JSON lacks."""
-    return float(value) if np.isfinite(value) else None
+    quantile: Any = np.nanquantile if np.isnan(draws).any() else np.quantile
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of a series without a value
+        low, high = quantile(draws, [tail, 1 - tail], axis=0)
+    return low, high
 
 
 def safe_divide(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from fcconan.scoring.arrays import Floats, Ints
-from fcconan.scoring.intervals import CHUNK, draws, safe_divide
+from fcconan.scoring.intervals import chunks, draws, safe_divide
 
 CN_STREAM = 1  # part of the seed of the draws of CNs, which separates them from those of HS
 
@@ -70,7 +70,5 @@ def _two_way_draws(shape: tuple[int, ...], resamples: int, seed: int) -> Iterato
     """Yields how often each HS and each CN is drawn, shapes (block of resamples, HS) and (block, CNs)."""
     n_hs, n_cns = shape
     of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, CN_STREAM])
-    largest = max(1, CHUNK // max(1, n_hs + n_cns))
-    for start in range(0, resamples, largest):
-        size = min(largest, resamples - start)
+    for size in chunks(n_hs + n_cns, resamples):
         yield next(draws(n_hs, size, of_hs)), next(draws(n_cns, size, of_cns))

@@ -1,6 +1,6 @@
-"""Checks of names that users give, and the parts of signatures."""
+"""Checks of names that users give."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from fcconan.data import did_you_mean
 from fcconan.errors import InputError
@@ -24,20 +24,3 @@ def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> tupl
                 f"unknown {kind} {name!r}: {did_you_mean(name, known)}known are {', '.join(known) or 'none'}"
             )
     return chosen
-
-
-def join_parts(parts: Mapping[str, object]) -> str:
-    """Returns the parts of a signature as one string, `part:value|...`."""
-    return "|".join(f"{part}:{value}" for part, value in parts.items())
-
-
-def bootstrap_parts(resamples: int, seed: int, confidence: float, *, unit: str = "item") -> dict[str, object]:
-    """Returns the parts of a signature that name a bootstrap.
-
-    Args:
-        resamples: Number of resamples.
-        seed: Seed of the resamples.
-        confidence: Confidence level of the intervals.
-        unit: Unit that is resampled.
-    """
-    return {"bootstrap": f"{resamples}-by-{unit}", "confidence": f"{confidence:g}", "seed": seed}

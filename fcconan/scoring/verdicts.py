@@ -10,7 +10,7 @@ from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.bradley_terry import strengths
-from fcconan.scoring.intervals import draws, percentile_interval, safe_divide
+from fcconan.scoring.intervals import draws, means, percentile_interval, safe_divide
 from fcconan.scoring.names import check_names
 from fcconan.scoring.paired_tests import difference_table, family, few_items
 
@@ -222,8 +222,7 @@ def _win_rates(wins: Floats, pairs: list[tuple[int, int]]) -> Floats:
     for place, (a, b) in enumerate(pairs):
         apart = rates[:, a] - rates[:, b]  # nan for an opponent that one of them did not meet
         apart[:, a] = rates[:, a, b] - rates[:, b, a]
-        there = np.isfinite(apart)
-        found[place] = safe_divide(np.where(there, apart, 0.0).sum(axis=1), there.sum(axis=1))
+        found[place] = means(apart)
     return found
 
 

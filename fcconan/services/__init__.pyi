@@ -100,7 +100,6 @@ from .options import (
     Bootstrap as Bootstrap,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
-    WideRowSelection as WideRowSelection,
 )
 from .preferences import (
     CompareOptions as CompareOptions,

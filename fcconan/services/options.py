@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import field_validator
 
-from fcconan.data import MAPPED_COLUMNS, WideColumns, did_you_mean
+from fcconan.data import MAPPED_COLUMNS, did_you_mean
 from fcconan.services.configuration import Configuration, option
 
 MOST_RESAMPLES = 1_000_000  # more take longer without a better interval, and do not fit into memory
@@ -35,14 +35,6 @@ class Bootstrap(Configuration, group=BOOTSTRAP):
     def bootstrap(self) -> dict[str, Any]:
         """The keyword arguments of scoring functions."""
         return {"resamples": self.resamples, "confidence": self.confidence, "seed": self.seed}
-
-
-class Baseline(Configuration):
-    """Which differences of systems are tested."""
-
-    baseline: str | None = option(
-        None, help="Test all other systems against this system instead of all pairs.", metavar="SYSTEM"
-    )
 
 
 class RowSelection(Configuration, group=ROWS):
@@ -91,35 +83,6 @@ class PartSelection(RowSelection, group=ROWS):
     split: str | None = option(
         None, help="Split of the dataset; required if it has several.", rare=True, metavar="NAME"
     )
-
-
-class WideRowSelection(RowSelection, group=ROWS):
-    """The same for rows of judgements, which may have one column per rater."""
-
-    wide_column: dict[str, str] = option(
-        {},
-        help="Column of a rater, for files with one column per rater.",
-        rare=True,
-        metavar="RATER[:ASPECT]=COLUMN",
-    )
-
-    @field_validator("wide_column")
-    @classmethod
-    def _names_raters_once(cls, given: dict[str, str]) -> dict[str, str]:
-        """Refuses a column without a rater, and two columns of one rater and aspect."""
-        if len(_by_rater(given)) < len(given) or not all(rater for rater, _ in _by_rater(given)):
-            raise ValueError("name a rater for each column, and each rater and aspect once")
-        return given
-
-    @property
-    def columns(self) -> WideColumns:
-        """Rater and aspect -> column."""
-        return _by_rater(self.wide_column)
-
-
-def _by_rater(given: dict[str, str]) -> WideColumns:
-    parts = {name: name.partition(":") for name in given}
-    return {(rater, aspect or "score"): given[name] for name, (rater, _, aspect) in parts.items()}
 
 
 class Calls(Configuration, group=ENDPOINT):

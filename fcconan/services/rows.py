@@ -1,7 +1,7 @@
 """Rows that services read: ratings, comparisons, votes and replies, from everything that users can name."""
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -12,12 +12,11 @@ from fcconan.data import UNKNOWN, Table, cell_text, open_table
 from fcconan.errors import InputError
 from fcconan.services.configuration import Role, argument
 from fcconan.services.locations import built_folder, dataset_folder
-from fcconan.services.options import PartSelection, RowSelection, WideRowSelection
+from fcconan.services.options import PartSelection, RowSelection
 from fcconan.services.results import Result
 
 # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a table, rows or a result; or a list of these.
 Source = str | PathLike[str] | Iterable[Any] | Result
-SOURCES = argument("Files of rows, folders of datasets, or their names.", many=True, role="folder")
 
 
 def rows_argument(flag: str, help: str, *, many: bool = False, role: Role = "read", rare: bool = False) -> Any:
@@ -31,11 +30,6 @@ def rows_argument(flag: str, help: str, *, many: bool = False, role: Role = "rea
         rare: See above.
     """
     return argument(help, flag=flag, many=many, metavar="FILE|FOLDER|NAME", role=role, rare=rare)
-
-
-def replies_argument(help: str, *, rare: bool = False) -> Any:
-    """Declares `--replies`, which describe the rows that are read."""
-    return rows_argument("--replies", help, role="folder", rare=rare)
 
 
 def listed(sources: Source) -> list[Any]:
@@ -95,10 +89,6 @@ def open_rows(
     kind: str,
     sources: Source,
     options: RowSelection,
-    *,
-    raters: Collection[str] = (),
-    people: Collection[str] = (),
-    replies: Table | None = None,
 ) -> Table:
     """Opens the rows that a configuration selects.
 
@@ -106,26 +96,17 @@ def open_rows(
         kind: `replies`, `ratings`, `comparisons` or `votes`.
         sources: One source, or a list of them.
         options: The selection of rows.
-        raters: Only rows of these raters; none for all.
-        people: Raters of `wide_column` who are people.
-        replies: The replies that the rows are about, which share the renamed columns.
 
     Raises:
         InputError: A source cannot be opened.
     """
-    filters = wanted(options)
-    if raters:
-        filters.setdefault("rater", set()).update(map(cell_text, raters))
     return open_table(
         kind,
         listed(sources),
         split=options.split,
         part=options.subset if isinstance(options, PartSelection) else None,
         rename=options.rename,
-        filter=filters,
-        wide_columns=options.columns if isinstance(options, WideRowSelection) else None,
-        people=people,
-        companions=() if replies is None else (replies,),
+        filter=wanted(options),
         locate=dataset_folder,
     )
 

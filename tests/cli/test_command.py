@@ -17,11 +17,11 @@ from fcconan.oldcli import app
 from fcconan.oldcli.command import Command
 from fcconan.oldcli.parameters import typed
 from fcconan.oldcli.typer_command import Group
-from fcconan.services import Bootstrap, Endpoint, Result, WideRowSelection, argument, option, option_flag, value_type
+from fcconan.services import Bootstrap, Endpoint, Result, RowSelection, argument, option, option_flag, value_type
 from tests.conftest import RunCli
 
 
-class GroveOptions(Bootstrap, WideRowSelection):
+class GroveOptions(Bootstrap, RowSelection):
     """Options of an invented service."""
 
     people: Literal["ombrey", "tessok"] = option(help="People of the grove.", short="-p")
@@ -117,7 +117,6 @@ def test_values_are_those_of_the_line(grove: typer.Typer) -> None:
         "split": None,
         "rename": {"text": "reply"},
         "filter": {"system": ["a", "b"], "rater": ["x"]},
-        "wide_column": {},
     }
 
 
@@ -238,7 +237,7 @@ def test_the_help_has_sections_and_leaves_out_rare_options(grove: typer.Typer) -
     assert "--seed INTEGER" in text and "[default: 0; at least 0]" in " ".join(text.split())
     assert text.startswith("Usage: root grow [OPTIONS] SOURCES...\n")
     assert "Share of old trees" not in text
-    assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share, --wide-column, --confidence"
+    assert text.partition("Rare options")[2].splitlines()[1].strip() == "--share, --confidence"
     assert text.rstrip().endswith("Example: fcconan grow a.csv --people ombrey")
 
 

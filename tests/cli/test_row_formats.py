@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan.errors import InputError
-from fcconan.services import RowSelection, WideRowSelection
+from fcconan.services import RowSelection
 from fcconan.services.rows import open_rows
 from tests.cli.judging import fcconan
 from tests.cli.scored import write_rows
@@ -99,20 +99,9 @@ def test_rows_are_chosen_by_numbers(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in _ratings(float)), encoding="utf-8")
     rows = list(
-        open_rows("ratings", [file], WideRowSelection(filter={"rater": ("0",), "item_id": ("3.0",), "low": ("1",)}))
+        open_rows("ratings", [file], RowSelection(filter={"rater": ("0",), "item_id": ("3.0",), "low": ("1",)}))
     )
     assert [(row["reply_id"], row["rater"], row["item_id"]) for row in rows] == [("6", "0", "3"), ("7", "0", "3")]
-
-
-def test_a_column_for_each_rater_and_replies_of_the_number_0(tmp_path: Path) -> None:
-    file = tmp_path / "wide.jsonl"
-    file.write_text('{"reply_id": 0, "pair_id": 0, "x": 3, "y": NaN}\n', encoding="utf-8")
-    (rating, empty) = open_rows("ratings", [file], WideRowSelection(wide_column={"x": "x", "y": "y"}))
-    assert (rating["reply_id"], empty["reply_id"]) == ("0", "0")
-    assert [
-        (row["pair_id"], row["rater"])
-        for row in open_rows("votes", [file], WideRowSelection(wide_column={"x": "x", "y": "y"}))
-    ] == [("0", "x")]
 
 
 def test_an_id_that_is_none_is_refused_with_its_row(tmp_path: Path) -> None:

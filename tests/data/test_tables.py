@@ -15,7 +15,7 @@ from fcconan.data.files import list_configs
 from fcconan.data.manifest import read_manifest
 from fcconan.data.tables import Table
 from fcconan.errors import InputError
-from fcconan.services import WideRowSelection, cached_folder, dataset_folder
+from fcconan.services import RowSelection, cached_folder, dataset_folder
 from fcconan.services.rows import open_rows
 from tests.cli.scored import ratings, write_rows
 
@@ -23,8 +23,8 @@ VOTE = {"pair_id": "p1", "rater": "anna", "label": "appropriate"}
 ROWS = [*ratings("anna", [1, 2, 3, 4, 5, 1]), *ratings("ben", [2, 2, 3, 4, 4, 1])]
 
 
-def opened(kind: str, sources: list[Any], *, people: tuple[str, ...] = (), **options: Any) -> Table:
-    return open_rows(kind, sources, WideRowSelection(**options), people=people)
+def opened(kind: str, sources: list[Any], **options: Any) -> Table:
+    return open_rows(kind, sources, RowSelection(**options))
 
 
 @pytest.fixture
@@ -75,37 +75,6 @@ def test_one_file_may_have_the_columns_and_another_the_names(file: Path, tmp_pat
     other = write_rows(tmp_path / "x.csv", [{**ROWS[0], "rater": "dora", "grade": "5"}])
     found = list(opened("ratings", [str(file), str(other)], rename={"value": "grade"}))
     assert (found[0]["value"], found[-1]["value"]) == ("1", "5")
-
-
-def test_a_column_for_each_rater(tmp_path: Path) -> None:
-    file = write_rows(tmp_path / "wide.csv", [{"reply_id": "r1", "h": 3, "j": 0.5}, {"reply_id": "", "h": "", "j": 1}])
-    table = opened("ratings", [str(file)], wide_column={"people": "h", "judge:tone": "j"}, people=("people",))
-    rows: list[Any] = list(table)
-    found = [(row["reply_id"], row["rater"], row["rater_kind"], row["aspect"], row["value"], row.place) for row in rows]
-    assert found == [
-        ("r1", "people", "human", "score", "3", "wide.csv, row 1, column h"),
-        ("r1", "judge", "metric", "tone", "0.5", "wide.csv, row 1, column j"),
-        ("wide.csv, row 2", "people", "human", "score", None, "wide.csv, row 2, column h"),
-        ("wide.csv, row 2", "judge", "metric", "tone", "1", "wide.csv, row 2, column j"),
-    ]
-    assert table.population == f"wide.csv@{_digest(file)}+(judge:tone=j,people:score=h)"
-
-
-def test_a_rater_without_a_verdict_or_label_did_not_judge(tmp_path: Path) -> None:
-    pair = {"system_a": "A", "system_b": "B"}
-    file = write_rows(
-        tmp_path / "wide.csv",
-        [{"item_id": "i1", **pair, "x": "a", "y": ""}, {"item_id": "i2", **pair, "x": "", "y": "b"}],
-    )
-    rows = [
-        (row["item_id"], row["rater"], row["verdict"])
-        for row in opened("comparisons", [str(file)], wide_column={"x": "x", "y": "y"})
-    ]
-    assert rows == [("i1", "x", "a"), ("i2", "y", "b")]
-    labels = [
-        (row["pair_id"], row["rater"], row["label"]) for row in opened("votes", [str(file)], wide_column={"x": "x"})
-    ]
-    assert labels == [("wide.csv, row 1", "x", "a")]
 
 
 def test_a_dataset_has_the_parts_it_was_built_with(demo: Path) -> None:
@@ -161,7 +130,6 @@ def test_files_have_no_splits() -> None:
             {"rename": {"rater": "annotator"}},
             "has no column 'annotator', but reply_id, item_id, system, rater, rater_kind",
         ),
-        ({"wide_column": {"anna": "grade"}}, "has no column 'grade', but reply_id, item_id"),
         ({"filter": {"annotator": ("anna",)}}, "has no column 'annotator', but reply_id"),
         (
             {"filter": {"rater": ("dora",)}},
@@ -184,8 +152,7 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
             {"id": "r1", "rater": "anna", "grade": 3},
             {"rename": {"reply_id": "id"}},
             "x.csv has no columns 'aspect', 'value', but id, rater, grade, reply_id: name the column with --rename "
-            "aspect=COLUMN --rename value=COLUMN, or name a column for each rater with --wide-column "
-            "RATER:ASPECT=COLUMN",
+            "aspect=COLUMN --rename value=COLUMN",
         ),
         (
             "ratings",
@@ -196,10 +163,10 @@ def test_rows_and_columns_that_are_not_there_are_refused(file: Path, options: di
         ),
         (
             "comparisons",
-            {"item_id": "i1", "left": "A", "right": "B", "x": "a"},
-            {"wide_column": {"anna": "x"}},
-            "x.csv has no columns 'system_a', 'system_b', but item_id, left, right, x: name the column with --rename "
-            "system_a=COLUMN --rename system_b=COLUMN",
+            {"item_id": "i1", "left": "A", "right": "B", "verdict": "a"},
+            {},
+            "x.csv has no columns 'system_a', 'system_b', but item_id, left, right, verdict: name the column with "
+            "--rename system_a=COLUMN --rename system_b=COLUMN",
         ),
         (
             "votes",
@@ -270,11 +237,3 @@ def test_a_split_has_to_be_chosen_and_is_part_of_the_population(demo: Path, tmp_
     table = opened("ratings", [str(folder.parent)], split="dev")
     assert len(list(table)) == 12
     assert table.population == "two/dev"
-
-
-def test_a_colon_parts_rater_and_aspect() -> None:
-    assert WideRowSelection(wide_column={"a": "x", "a:tone": "y", "b:tone:odd": "z=z"}).columns == {
-        ("a", "score"): "x",
-        ("a", "tone"): "y",
-        ("b", "tone:odd"): "z=z",
-    }

@@ -362,22 +362,3 @@ def test_embeddings_cost_their_prompts_and_have_no_response_tokens(tmp_path: Pat
     assert limit.spent == 2
     assert asking.budget is not None
     assert asking.budget.used == Usage(requests=1, prompt_tokens=2)
-
-
-def test_a_dry_run_sends_nothing_and_uses_what_is_stored(tmp_path: Path) -> None:
-    from fcconan.models.dry_run import DryClient
-
-    calls = [
-        ChatRequest([{"role": "user", "content": f"{number:04d}"}], Sampling(max_tokens=20)) for number in range(5)
-    ]
-    with Server(says("Yes.")) as server:
-        list(EndpointModel(client(server, tmp_path, CostLimit(10_000)), "m").replies(calls[:2]))
-        dry = DryClient(journal=tmp_path / "journal.jsonl", base_url=server.url)
-        replies = list(EndpointModel(dry, "m").replies(calls + calls))
-        assert len(server.requests) == 2
-    assert [reply.text for reply in replies] == ["Yes.", "Yes.", None, None, None] * 2
-    table = prices(tmp_path, "m: {input: 1000000, output: 1000000}\n")
-    assert dry.summary("m", table) == {
-        "model": "m", "calls": 5, "answered_already": 2, "to_send": 3, "prompt_tokens_about": 3,
-        "completion_tokens_at_most": 60, "cost_about": 63.0, "cost_at_most": 3.0 * BOUND,
-    }  # fmt: skip

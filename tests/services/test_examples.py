@@ -17,7 +17,7 @@ from tests.publishing.hub import Hub, connect
 MODULES = [f"fcconan.services.{each.name}" for each in pkgutil.iter_modules(fcconan.services.__path__)]
 
 
-OTHERS = ["fcconan.oldcli.parameters", "fcconan.retrieval.judged_pairs"]
+OTHERS = ["fcconan.oldcli.parameters"]
 FUNCTIONS = [name for name in dir(fcconan) if inspect.isfunction(inspect.unwrap(getattr(fcconan, name)))]
 PUBLIC = sorted({inspect.unwrap(getattr(fcconan, name)).__module__ for name in FUNCTIONS} - {*MODULES})
 

@@ -122,11 +122,6 @@ class AnswerStore:
         found = self._read("SELECT max(epoch) FROM epochs")
         return int(found[0][0] or 0) if found else 0
 
-    @property
-    def is_fresh(self) -> bool:
-        """Whether only answers of a fresh run may be used."""
-        return self._own is not None or self._wants_epoch
-
     def get(self, request: Mapping[str, Any] | Request) -> StoredAnswer | None:
         """Returns the answer to a request, or None.
 

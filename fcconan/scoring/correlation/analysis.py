@@ -17,7 +17,7 @@ from fcconan.scoring.correlation.levels import (
     resampled,
 )
 from fcconan.scoring.correlation.weighted import ACCURACY, CALIBRATED, CHANCE
-from fcconan.scoring.intervals import percentile_interval, safe_divide
+from fcconan.scoring.intervals import means, percentile_interval, safe_divide
 from fcconan.scoring.paired_tests import max_t
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def correlations(
             drawn = resampled(at, n_items, len(item), bootstrap) if bootstrap.resamples and several else {}
             for name in coefficients:
                 groups, n_groups = at.groups[name], np.isfinite(at.groups[name]).sum(axis=1)
-                values = safe_divide(np.nansum(groups, axis=1), n_groups)
+                values = means(groups)
                 ends = np.full((2, len(pairs)), np.nan)
                 if drawn:
                     # All resamples of a single item are equal: the interval would have no width.

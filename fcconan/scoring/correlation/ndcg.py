@@ -8,7 +8,8 @@ import numpy as np
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats, Ints
-from fcconan.scoring.intervals import bootstrap_means, means, percentile_interval
+from fcconan.scoring.intervals import means
+from fcconan.scoring.paired_tests import mean_intervals
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -78,11 +79,8 @@ def ranking_scores(
             values[metric, place] = ndcg(own, scores[metric, rows])
             chances[metric, place] = ndcg(own, np.zeros(len(rows)))  # the mean over all orders
         ends = np.full((2, len(metrics)), np.nan)
-        if bootstrap.resamples:
-            for metric in np.flatnonzero(complete.sum(axis=1) > 1):
-                kept = values[[metric]][:, complete[metric]]
-                drawn = bootstrap_means(kept, resamples=bootstrap.resamples, seed=bootstrap.seed)
-                ends[:, metric] = np.ravel(percentile_interval(drawn, bootstrap.confidence))
+        for metric, there in enumerate(complete):
+            ends[:, metric] = mean_intervals(values[metric, there], np.ones(there.sum()), bootstrap)
         ceiling = _ceiling(people, ranked, item, protocol)
         for metric, name in enumerate(metrics):
             there = complete[metric]
