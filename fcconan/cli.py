@@ -3,7 +3,7 @@
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import App, CycloptsError, Group, Parameter
 from cyclopts.config import Yaml
@@ -42,12 +42,18 @@ OLD = {
 OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
+
+def _default(value: Any) -> str | None:
+    """Returns a default as the help shows it."""
+    return None if str(value) in NONE else ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 app = App(
     name="fcconan",
     help="Build counter-narrative (CN) datasets from pinned files, benchmark retrieval, write, judge and score CNs.",
     help_epilogue="--debug shows the traceback of an error.",
     version=fcconan.__version__,
-    default_parameter=Parameter(negative=(), show_default=lambda value: None if str(value) in NONE else str(value)),
+    default_parameter=Parameter(negative=(), show_default=_default),
     help_format="plaintext",
     result_action="return_value",
 )
@@ -101,7 +107,10 @@ def run(
     result = app(words, exit_on_error=False, print_error=False)
     if result is None:  # help or version
         return
-    print(result)
+    # Names from elsewhere send nothing to the terminal.
+    from fcconan.data import printable
+
+    print(printable(str(result)))
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
     if out is not None:

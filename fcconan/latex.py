@@ -21,7 +21,7 @@ TABLE = r"""%% needs \usepackage{booktabs,graphicx}
 %s
 \bottomrule
 \end{tabular}}
-\caption{%s}
+\caption{%s}\label{tab:%s}
 \end{table}
 """
 
@@ -48,7 +48,7 @@ class Paper(NamedTuple):
     tested_as: Mapping[str, str] = {}
 
 
-def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collection[str] = ()) -> str:
+def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collection[str] = (), label: str = "") -> str:
     """Returns the table, which fits a column of an article: values with their intervals below, references at the end.
 
     The best value of each column is bold. An asterisk marks a system whose differences from the baselines, or else from
@@ -58,6 +58,7 @@ def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collectio
         paper: The part of a table, and its caption.
         tables: Tables of the result.
         references: Rows below a line, which are never the best.
+        label: Name of the table for references in the text.
     """
     table = tables[paper.table]
     tests = tables.get("differences", table.iloc[:0].assign(a="", b="", p_adjusted=1.0)).dropna(subset="p_adjusted")
@@ -66,32 +67,36 @@ def latex(paper: Paper, tables: Mapping[str, "DataFrame"], references: Collectio
         tests = tests[tests[key].isin(values)] if key in tests and key != paper.columns else tests
     names, columns = ([*table[key].unique()] for key in (paper.rows, paper.columns))
     lines: dict[str, list[str]] = {name: [_escaped(name), ""] for name in names}
-    marked = False
+    tested = []
     for column in columns:
         part = table[table[paper.columns] == column].set_index(paper.rows)
+        digits = min(3, max(1, 3 - len(str(int(part["value"].abs().max()))))) if part["value"].abs().max() >= 1 else 3
         systems = part[~part.index.isin(references)].dropna(subset="value")
         better = systems.get("higher_is_better", True) * 2 - 1
-        best = (systems["value"] * better).idxmax() if len(systems) else ""
+        best = (systems["value"] * better).idxmax() if len(systems) > 1 else ""
         own = tests[tests[paper.columns] == paper.tested_as.get(column, column)]
+        tested += [_escaped(column)] * (len(own) > 0)
         for name in names:
             others = [other for other in paper.baseline or [best] if other != name]
             compared = own[(own["a"].eq(name) & own["b"].isin(others)) | (own["b"].eq(name) & own["a"].isin(others))]
             differs = bool(others) and len(compared) == len(others) and (compared["p_adjusted"] <= LEVEL).all()
-            marked |= differs
             value, low, high = part.loc[name, ["value", "low", "high"]] if name in part.index else [float("nan")] * 3
-            shown = rf"\textbf{{{_number(value, 3)}}}" if name == best else _number(value, 3)
+            shown = rf"\textbf{{{_number(value, digits)}}}" if name == best else _number(value, digits)
             lines[name][0] += f" & {shown}{'*' if differs else ''}"
-            lines[name][1] += rf" & \scriptsize[{_number(low, 2)}, {_number(high, 2)}]" if low == low else " &"
-    first = [name for name in names if name not in references]
-    last = [name for name in names if name in references]
+            ends = rf"\scriptsize[{_number(low, digits)}, {_number(high, digits)}]" if low == low else ""
+            lines[name][1] += f" & {ends}".rstrip()
     groups = [[f" & {' & '.join(_escaped(column) for column in columns)}"]]
-    groups += [[line for name in group for line in lines[name] if line.strip(" &")] for group in (first, last) if group]
-    body = "\n\\midrule\n".join(" \\\\\n".join(group) + r" \\" for group in groups)
-    caption = f"{_escaped(paper.caption)}, with intervals in brackets. Bold: best value of a column."
-    if marked:
-        other = " and ".join(map(_escaped, paper.baseline)) or "the best system"
-        caption += rf" *: differs from {other} (adjusted $p \le .05$)."
-    return TABLE % ("l" + "c" * len(columns), body, caption)
+    for is_reference in (False, True):
+        own_names = [name for name in names if (name in references) == is_reference]
+        groups.append([" \\\\\n".join(line for line in lines[name] if line.strip(" &")) for name in own_names])
+    body = " \\\\\n\\midrule\n".join(" \\\\[2pt]\n".join(group) for group in groups if group) + r" \\"
+    caption = f"{_escaped(paper.caption)}, with intervals in brackets. Bold: best {paper.rows} of a column."
+    if tested:
+        other = " and ".join(map(_escaped, paper.baseline)) or f"the best {paper.rows}"
+        caption += rf" *: differs from {other} (adjusted $p \le .05$); tests are on {' and '.join(tested)}."
+    if references:
+        caption += " Rows below the line are references."
+    return TABLE % ("l" + "c" * len(columns), body, caption, label)
 
 
 def _escaped(text: str) -> str:
@@ -99,8 +104,8 @@ def _escaped(text: str) -> str:
 
 
 def _number(value: float, digits: int) -> str:
-    """Returns a number with a number of digits, without a zero before the point."""
+    """Returns a number with a number of digits after the point, without a zero before it."""
     if value != value:
         return "--"
-    shown = f"{value:.{max(0, digits - len(str(int(abs(value)))) * (abs(value) >= 1))}f}"
-    return shown.replace("0.", ".", 1) if abs(value) < 1 and shown.lstrip("-").startswith("0.") else shown
+    shown = f"{abs(value):.{digits}f}"
+    return ("$-$" if value < 0 else "") + (shown[1:] if shown.startswith("0.") else shown)

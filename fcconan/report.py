@@ -8,21 +8,25 @@ if TYPE_CHECKING:
 LINES, POINTS = "#808080", "#3b82c4"
 
 
-def forest(table: "DataFrame", *, label: str) -> Any:
+def forest(table: "DataFrame", *, label: str, values: str = "") -> Any:
     """Returns a plot of values with their intervals, one line for each row, the first row on top.
 
     Args:
         table: Rows with `value`, `low` and `high`.
         label: Column with the names of the lines.
+        values: Name of the values.
     """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5, 1 + 0.3 * len(table)), layout="constrained")
     axes = figure.subplots()
     places = range(len(table), 0, -1)
+    if table["value"].min() < 0 < table["value"].max():
+        axes.axvline(0, color=LINES, linewidth=0.5)
     axes.hlines(places, table["low"], table["high"], color=LINES)
     axes.plot(table["value"], places, "o", color=POINTS)
     axes.set_yticks(places, table[label])
+    axes.set_xlabel(values)
     axes.set_ylim(0.5, len(table) + 0.5)
     axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SHORT = 12  # rows that are printed of further tables
+WIDEST = 60  # characters of a cell in the terminal
 MISSING = "–"
 ROW_FILES = (".csv", ".tsv", ".jsonl", ".parquet")
 SMALL = 0.0005  # smaller numbers are shown as such
@@ -48,7 +49,9 @@ class Result:
         pivots: Name of a table -> how it is shown; other tables are shown as they are.
         plots: Title -> function that returns a matplotlib plot for the page.
         files: Path in the report folder -> function that returns the text of a further file.
-        choice: Column by which the page shows one part of its tables at a time, and plots with its values as titles.
+        choice: Column by which the page shows one part of its tables at a time, and plots with its values as titles;
+            and the value that is shown first.
+        captions: Name of a table -> the values in it, where its columns do not say so.
         references: Names of systems that are shown below a line.
         paper: The part of a table that `to_latex` prints.
         out: Name of the table that `write` writes.
@@ -73,7 +76,8 @@ class Result:
     pivots: Mapping[str, Pivot] = field(default_factory=dict)
     plots: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     files: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    choice: str | None = None
+    choice: tuple[str, str] | None = None
+    captions: Mapping[str, str] = field(default_factory=dict)
     references: Collection[str] = ()
     paper: Paper | None = None
     out: str | None = None
@@ -121,10 +125,13 @@ class Result:
                 drawn = io.StringIO()
                 draw().savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
                 plots[title] = "<svg" + drawn.getvalue().partition("<svg")[2]
-        tables = {name: self.shown(name) for name in self.tables}
+        tables = {name: self.shown(name) for name, table in self.tables.items() if not table.empty}
         template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
-        choices = [*self.to_frame()[self.choice].unique()] if self.choice else []
-        page = template.render(result=self, tables=tables, plots=plots, choices=choices)
+        by, first = self.choice or (None, None)
+        choices = dict.fromkeys(value for table in self.tables.values() if by in table for value in table[by].unique())
+        page = template.render(result=self, tables=tables, plots=plots, choices=[*choices], by=by, first=first)
+        for stale in {path for name in self.files for path in (Path(folder) / name).parent.glob("*.trec")}:
+            stale.unlink()  # runs of an earlier report
         for name, text in [*((name, write()) for name, write in self.files.items()), ("index.html", page)]:
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,7 +146,7 @@ class Result:
         """
         if self.paper is None:
             raise InputError(f"found no table for a paper in {self.command}: leave --latex out")
-        return latex(self.paper, self.tables, self.references)
+        return latex(self.paper, self.tables, self.references, self.command)
 
     def write(self, path: str | Path) -> None:
         """Writes the rows that other commands read to a file in .csv, .tsv, .jsonl or .parquet.
@@ -171,6 +178,9 @@ class Result:
             return _texts(table, interval)
         rows, columns, value = (list(part) if isinstance(part, tuple) else part for part in self.pivots[name])
         texts = concat([_texts(own, interval) for _, own in table.groupby(columns, sort=False)]).loc[table.index]
+        if "reason" in table:
+            lost = table[value].isna() & table["reason"].notna()
+            texts[value] = texts[value].mask(lost, MISSING + " " + table["reason"].astype(str))
         wide = texts.pivot(index=rows, columns=columns, values=value)
         order = {"index": rows, "columns": columns}
         wide = wide.reindex(**{axis: texts.set_index(keys).index.unique() for axis, keys in order.items()})
@@ -186,7 +196,8 @@ class Result:
             shown = self.shown(name)
             most = SHORT if parts else len(shown)
             more = f"\n... {len(shown) - most} more rows in --json and --report" if len(shown) > most else ""
-            parts.append(f"{name}\n{shown.head(most).to_string(index=False)}{more}")
+            title = ": ".join(filter(None, (name, self.captions.get(name))))
+            parts.append(f"{title}\n{shown.head(most).to_string(index=False, max_colwidth=WIDEST)}{more}")
         return "\n\n".join([*parts, *(["\n".join(self.notes)] if self.notes else []), self.signature])
 
     __repr__ = __str__

@@ -307,6 +307,35 @@ def test_a_report_has_values_and_runs_that_are_read_again(demo: Path, tmp_path: 
     assert "ndcg@10 on demo" in text and text.index("bm25") < text.index("popularity") < text.index("chance")
 
 
+def test_a_run_of_a_report_is_in_the_order_that_is_scored(tmp_path: Path) -> None:
+    found = bench(pairs(), system=Scorer("own/tied", lambda query, key: int(key[-1]) % 2), bootstrap=FEW)
+    found.to_html(tmp_path)
+    (tmp_path / "runs" / "old.trec").write_text("of an earlier report")
+    found.to_html(tmp_path)
+    (file,) = (tmp_path / "runs").iterdir()
+    ranked = pd.read_csv(file, sep=" ", names=["query", "q0", "key", "rank", "score", "name"])
+    assert file.name == "own%2Ftied.trec" and ranked["score"].isin([0, 1]).all()
+    labels = pd.Series({(row["hs_id"], row["cn_id"]): row["label"] == "appropriate" for row in pairs()})
+    first = {query: own["key"].tolist() for query, own in ranked.sort_values("rank").groupby("query")}
+    ranks = [
+        next(rank for rank, key in enumerate(keys, 1) if labels.get((query, key))) for query, keys in first.items()
+    ]
+    assert scores(found)["own/tied", "test", "mrr@10"] == pytest.approx(np.mean([1 / rank for rank in ranks]))
+
+
+def test_bpref_of_an_hs_after_one_without_a_positive() -> None:
+    """ranx gives 0 for it; by definition, a positive before all negatives scores 1."""
+    texts = {name: {"counter_narrative": f"They share {name} songs."} for name in "xyz"}
+    labels = {"Elves": ("not_appropriate",) * 3, "Orcs": ("appropriate", "not_appropriate", "not_appropriate")}
+    rows = [
+        {"hs_id": hs, "cn_id": name, "hate_speech": f"{hs} take all.", **texts[name], "label": label}
+        for hs, own in labels.items()
+        for name, label in zip("xyz", own, strict=True)
+    ]
+    found = bench(rows, system=Scorer("own", lambda query, key: -ord(key)), metric=("bpref",), bootstrap=NONE)
+    assert scores(found)["own", "test", "bpref"] == 1.0
+
+
 # Systems and data
 
 
@@ -323,6 +352,17 @@ def test_own_systems_are_run_every_time_and_get_training_pairs(demo: Path) -> No
     assert lengths[0] == lengths[1] > 0 and one == two
     flipped = Scorer("own", lambda query, key: int(key[-1:], 16))
     assert scores(bench(demo, system=flipped, metric=("ndcg",), bootstrap=NONE))["own", "silver", "ndcg@10"] != one
+
+
+def test_the_code_of_an_own_system_is_in_the_signature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    signatures = []
+    for number, sign in enumerate("+-"):
+        rank = f"return {{query: [(key, {sign}len(key)) for key in corpus] for query in queries}}"
+        text = f'class Lead:\n    name = "lead"\n    def rank(self, queries, corpus, k):\n        {rank}\n'
+        (tmp_path / f"lead{number}.py").write_text(text)
+        signatures.append(bench(pairs(), system=[f"lead{number}:Lead"], bootstrap=NONE).signature)
+    assert signatures[0] != signatures[1] and "systems:lead@" in signatures[0]
 
 
 def test_failures_are_missing_values_with_a_reason() -> None:
@@ -420,6 +460,10 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"primary": "ndcg@10@silber"}, "unknown primary comparison"),
     ({"baseline": ("bm52",)}, "unknown baseline system 'bm52'"),
     ({"qrels": {"own": {"nobody": {"nothing": 1}}}}, "own judges nobody, which is not in demo"),
+    ({"baseline": ("bm25",)}, "no system but the baseline bm25"),
+    ({"depth": 5}, "depth 5, expected 10 or more"),
+    ({"qrels": {"own": {"h0": {"c0": 0.5}}}}, "relevance 0.5, expected whole numbers"),
+    ({"system": [Scorer("my own", lambda query, key: 0)]}, "system name 'my own', expected one word"),
     ({"system": ["supervised"]}, "protocol sound does not allow"),
 ]
 

@@ -234,6 +234,22 @@ def test_p_is_the_share_of_all_swaps_of_items(level: str) -> None:
         assert not row["low"] > row["high"]
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_a_difference_is_that_of_the_coefficients_of_grades_with_equal_means(seed: int) -> None:
+    """Small whole grades: means of systems tie, and pairs of metrics on other scales stay untied."""
+    generator = np.random.default_rng(seed)
+    rows = [
+        {"reply_id": f"{item}{system}", "item_id": item, "system": system, "rater": rater, "aspect": "tone",
+         "rater_kind": "human" if rater == "anna" else "model", "value": int(generator.integers(1, 6)) * scale}
+        for rater, scale in (("anna", 1), ("x", 1), ("y", 10)) for item in range(6) for system in "ABCDEF"
+    ]  # fmt: skip
+    names: Any = ("pearson", "spearman", "kendall_b", "kendall_c", "pairwise_accuracy")
+    found = correlate(rows, tests=True, coefficient=names, bootstrap=Bootstrap(resamples=9))
+    values = found.to_frame().pivot(index=["level", "coefficient"], columns="metric", values="value")
+    apart = found.to_frame("differences").set_index(["level", "coefficient"])["difference"]
+    pd.testing.assert_series_equal(apart.sort_index(), (values["x"] - values["y"]).sort_index(), check_names=False)
+
+
 def test_p_is_adjusted_within_an_aspect_and_grows() -> None:
     generator = np.random.default_rng(0)
     people = generator.integers(1, 6, size=60)

@@ -118,10 +118,10 @@ def test_the_table_of_a_paper(p: float, star: str) -> None:
     assert lines[5:14] == [
         r" & gold & silver \\",
         r"\midrule",
-        r"A & \textbf{.500} & \textbf{-.500} \\",
-        r" & \scriptsize[.25, .75] & \scriptsize[-.75, -.25] \\",
+        r"A & \textbf{.500} & $-$.500 \\",
+        r" & \scriptsize[.250, .750] & \scriptsize[$-$.750, $-$.250] \\[2pt]",
         rf"B\_2 & .250{star} & -- \\",
-        r" & \scriptsize[.12, .38] & \\",
+        r" & \scriptsize[.125, .375] & \\",
         r"\midrule",
         r"random & .900 & -- \\",
         r"\bottomrule",
@@ -139,9 +139,14 @@ def test_the_page_shows_one_partition_at_a_time_with_references_below_a_line(tmp
         {"tier": ["gold", "silver", "gold"], "system": ["A", "A", "random"], "value": [0.5, 0.25, 0.1]}
     )
     result = Result(
-        "bench", {"scores": scores}, {}, choice="tier", references=["random"], files={"a/b.csv": lambda: "x\n"}
+        "bench",
+        {"scores": scores},
+        {},
+        choice=("tier", "silver"),
+        references=["random"],
+        files={"a/b.csv": lambda: "x\n"},
     )
     page = result.to_html(tmp_path).read_text()
-    assert "<option>gold</option><option>silver</option>" in page
+    assert "<option>gold</option><option selected>silver</option>" in page
     assert page.count('<tr data-choice="gold">') == page.count('<tr data-choice="gold" class="reference">') == 1
     assert (tmp_path / "a" / "b.csv").read_text() == "x\n"

@@ -59,7 +59,7 @@ def reproduce(*papers: str, data_dir: Path | None = None) -> Result:
     used = [f"{name}@{fingerprint}" for name, fingerprint in sorted(data.fingerprints.items())]
     identity = {"papers": "+".join(names), "data": "+".join(used)}
     pivots = {"summary": Pivot(("paper", "table"), ("status",), "n")}
-    return Result("reproduce", tables, identity, pivots=pivots, choice="paper")
+    return Result("reproduce", tables, identity, pivots=pivots, choice=("paper", names[0]))
 
 
 def _compare(paper: str, data: Datasets) -> Iterator[tuple[Any, ...]]:

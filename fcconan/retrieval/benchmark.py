@@ -2,6 +2,7 @@
 
 import json
 import pkgutil
+import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from math import nan
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 from fcconan.data import TIERS, RowSource, leakage_groups, name_with_hash, short_hash
 from fcconan.errors import InputError
@@ -24,7 +26,7 @@ from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels, rank_partitions
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
-from fcconan.retrieval.trec import read_qrels, read_run, run_text
+from fcconan.retrieval.trec import read_qrels, read_run
 from fcconan.scoring import ALL_METRICS, TABLE_4, K, check_names, cutoff_of, metric_names
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ else:
     JudgedPairs = dict[str, Path]
 
 DEPTHS = {"paper": 100, "sound": 100, "cross-validated": 1_000}
-FIGURES = {"hit_rate@10": "FC-CONAN, Figure 1", "mrr@10": "FC-CONAN, Figure 2"}
+FIGURES = {"hit_rate@10": "as Figure 1 of FC-CONAN", "mrr@10": "as Figure 2 of FC-CONAN"}
 
 
 def bench(
@@ -127,8 +129,13 @@ def bench(
     names = [each.name for each in systems]
     if wrong := [name for name in names if names.count(name) > 1 or name == CHANCE]:
         raise InputError(f"found two systems called {wrong[0]}, expected a name for each: rename one")
+    if wrong := [name for name in names if len(name.split()) != 1]:
+        raise InputError(f"found the system name {wrong[0]!r}, expected one word: rename it")
     chosen_primary = choose_primary(primary, metrics, collection, paper)
-    depth = min(max(depth or DEPTHS[protocol], K, *map(cutoff_of, metrics)), len(collection.corpus))
+    least = max([K, *map(cutoff_of, metrics)])
+    if depth is not None and depth < least:
+        raise InputError(f"found depth {depth}, expected {least} or more: the largest cutoff of a metric")
+    depth = min(depth or max(DEPTHS[protocol], least), len(collection.corpus))
     runs = {each.name: _run(each, collection, protocol, depth) for each in systems}
     last = {name: [*each.rankings.values()][-1] for name, each in runs.items()}
     if all(len(each.failures) == len(collection.queries) for each in last.values()):
@@ -154,16 +161,16 @@ def bench(
         tables["sparsity"] = found.sparsity()
     plots: dict[str, Callable[[], Any]] = {}
     for part, own in tables["systems"].groupby("partition", sort=False):
-        plots[str(part)] = partial(forest, own, label="system")
+        plots[str(part)] = partial(forest, own, label="system", values=f"{chosen_primary[1]} on {part}")
     for name in [name for name in FIGURES if paper and name in metrics]:
         own = scores[scores["metric"] == name]
         plots[f"{name} ({FIGURES[name]})"] = partial(bars, own, label="system", column="partition")
     files: dict[str, Callable[[], str]] = {"values.csv": found.values_csv}
     for name, each in runs.items():
         same = len({*map(id, each.rankings.values())}) == 1
-        for part, rankings in each.rankings.items():
+        for part in each.rankings:
             file = name if same else f"{name}-{part}"
-            files[f"runs/{file.replace('/', '_')}.trec"] = partial(run_text, name, rankings)
+            files[f"runs/{quote(file, safe='')}.trec"] = partial(found.run_text, name, part)
     given_files = [Path(each) for each in (*run, suite) if each is not None]
     left_out = collection.train_left_out
     identity = {
@@ -177,7 +184,7 @@ def bench(
         "baseline": ",".join(baseline) or None,
         "ties": "catalogue" if paper else "hash",
         "depth": depth,
-        "systems": ",".join(names),
+        "systems": ",".join(map(_with_code, systems)),
         "encoders": ",".join(f"{name}={model}" for name, model in encoder.items()) or None,
         "files": ",".join(name_with_hash(each) for each in given_files) or None,
     }
@@ -193,7 +200,8 @@ def bench(
         pivots={"systems": Pivot(("system",), ("partition",)), "tiers": Pivot(("system",), ("statistic",))},
         plots=plots,
         files=files,
-        choice="partition",
+        choice=("partition", chosen_primary[0]),
+        captions={"systems": f"{chosen_primary[1]} by partition"},
         references=[*references, *(each["system"] for each in published)],
         paper=Paper("systems", "system", "partition", {}, f"{chosen_primary[1]} on {collection.name}", baseline),
     )
@@ -218,10 +226,19 @@ def _run(system: Retriever, collection: Collection, protocol: str, depth: int) -
     return SystemRun(dict.fromkeys(collection.partitions, rankings), {}, is_reference)
 
 
+def _with_code(system: Retriever) -> str:
+    """Returns the name of a system, of a user's own system with a hash of the file of its class."""
+    module = type(system).__module__
+    file = None if module.startswith("fcconan.") else getattr(sys.modules.get(module), "__file__", None)
+    return f"{system.name}@{short_hash(Path(file).read_text(encoding='utf-8'))}" if file else system.name
+
+
 def _judgements(given: Any) -> Mapping[str, Mapping[str, int]]:
     if isinstance(given, str | PathLike):
         return read_qrels(Path(given))
     rows = given.to_dict() if hasattr(given, "to_dict") else given  # `ranx.Qrels`
+    if wrong := [value for row in rows.values() for value in row.values() if value != int(value)]:
+        raise InputError(f"found the relevance {wrong[0]}, expected whole numbers: round them")
     return {str(query): {str(key): int(value) for key, value in row.items()} for query, row in rows.items()}
 
 

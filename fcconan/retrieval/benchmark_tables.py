@@ -11,6 +11,7 @@ from fcconan.groups import Bootstrap
 from fcconan.retrieval.collections import Collection
 from fcconan.retrieval.label_learning import score_matrix
 from fcconan.retrieval.systems import Rankings
+from fcconan.retrieval.trec import run_text
 from fcconan.scoring import (
     METRICS,
     TABLE_4,
@@ -356,14 +357,24 @@ class Benchmark:
         ]
         return DataFrame(rows, columns=["system", "partition", "metric", "hs_id", "value"]).to_csv(index=False)
 
+    def run_text(self, name: str, part: str) -> str:
+        """Returns a run in the order that is scored, in which ties are broken, as a TREC run file."""
+        ids, rankings = [*self.columns], self.runs[name].rankings[part]
+        ordered = {}
+        for query, ranking in rankings.items():
+            scores = dict(ranking)
+            order = self.orders[name, part][self.rows[query], : len(ranking)]
+            ordered[query] = [(ids[at], scores[ids[at]]) for at in order]
+        return run_text(name, ordered)
+
     def notes(self) -> list[str]:
         """Returns notes on judged shares, failures, short rankings and few HS."""
         (part, metric), m = self.primary, len(self.rows)
         lines = []
         shares = means(self.values[part, JUDGED])[:-1] if part in self.labels else np.ones(1)
         if np.nanmin(shares) < 1:
-            low, high = (f"{100 * end:.0f}" for end in (np.nanmin(shares), np.nanmax(shares)))
-            found = f"{low} to {high}% of the first {K} CNs are judged in {part}"
+            ends = dict.fromkeys(f"{100 * end:.0f}" for end in (np.nanmin(shares), np.nanmax(shares)))
+            found = f"{' to '.join(ends)}% of the first {K} CNs are judged in {part}"
             lines.append(f"{found}; others count as wrong: see judged_only.")
         for name in self.names:
             rankings = [*self.runs[name].rankings.values()][-1]

@@ -200,10 +200,11 @@ def _of_beir(folder: Path) -> Collection:
     files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     evaluated = ["test"] if "test" in files else [name for name in files if name != "train"]
     sources = [folder / "corpus.jsonl", folder / "queries.jsonl"]
-    corpus, queries = (
-        _texts(str(path), map(json.loads, filter(None, path.read_text(encoding="utf-8").splitlines())))
-        for path in sources
-    )
+    try:
+        rows = [[json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line] for path in sources]
+    except ValueError as error:
+        raise InputError(f"{folder} has a line that is not JSON ({error}): correct corpus or queries") from error
+    corpus, queries = (_texts(str(path), each) for path, each in zip(sources, rows, strict=True))
     qrels = {name: read_qrels(path) for name, path in files.items()}
     judged = {query for name in evaluated for query in qrels[name]}
     train = [

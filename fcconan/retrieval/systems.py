@@ -125,7 +125,7 @@ def check_run(
     Raises:
         InputError: The run has another form, unknown ids, a corpus id twice, or a score that is not finite.
     """
-    form = "expected query id -> corpus ids with finite scores, each id once and from this dataset: correct the system"
+    form = "expected query id -> corpus ids with finite scores, each id once and from this dataset: correct it"
     if not isinstance(run, Mapping):
         raise InputError(f"system {name!r} returned {type(run).__name__}, {form}")
     if unknown := [query for query in run if query not in queries]:

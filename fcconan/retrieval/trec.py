@@ -26,7 +26,9 @@ def read_run(path: Path) -> FinishedRun:
         run.setdefault(query, []).append((document, score))
         names.add(name)
     if len(names) != 1:
-        raise InputError(f"{path} holds {len(names)} runs ({', '.join(sorted(names))}), expected one: split the file")
+        raise InputError(
+            f"{path} holds {len(names)} runs {' '.join(sorted(names))}, expected one in each file: give others"
+        )
     return FinishedRun(names.pop(), run)
 
 

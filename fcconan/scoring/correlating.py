@@ -146,7 +146,8 @@ def correlate(
     first = first[first["coefficient"] == coefficient[0]]
     first = first.assign(label=first["metric"] + ", " + first["aspect"])
     printed: dict[str, list[str]] = {"level": [levels[0]], "coefficient": [coefficient[0]]}
-    caption = f"{coefficient[0].replace('_', ' ').capitalize()} with people, {levels[0].replace('_', ' ')}"
+    of = f"{coefficient[0]} with people, {levels[0]}".replace("_", " ").capitalize()
+    caption = f"{of}, on {name.partition('@')[0]}"
     return Result(
         "correlate",
         tables,
@@ -154,8 +155,11 @@ def correlate(
         [*notes, *few_items(len(np.unique(scores.item)), bootstrap)],
         intervals={"correlations": "value", "differences": "difference"},
         pivots={"correlations": Pivot(("level", "aspect", "metric"), ("coefficient",))},
-        plots={each: partial(forest, first[first["level"] == each], label="label") for each in levels},
-        choice="level",
+        plots={
+            each: partial(forest, first[first["level"] == each], label="label", values=coefficient[0])
+            for each in levels
+        },
+        choice=("level", levels[0]),
         paper=Paper("correlations", "metric", "aspect", printed, caption),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fcconan.data import count_noun
+from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.intervals import chunks, draws, means, percentile_interval, safe_divide
@@ -23,11 +24,13 @@ def family(systems: list[str], baselines: tuple[str, ...] = ()) -> list[tuple[in
     """Returns the pairs of systems of a family, as positions: all pairs, or all other systems against each baseline.
 
     Raises:
-        InputError: A baseline is unknown.
+        InputError: A baseline is unknown, or there is no other system.
     """
     check_names("baseline system", baselines, systems)
     if not baselines:
         return list(combinations(range(len(systems)), 2))
+    if not {*systems} - {*baselines}:
+        raise InputError(f"found no system but the baseline {', '.join(baselines)}: add others to compare it with")
     against = [systems.index(name) for name in baselines]
     return [(other, one) for one in against for other in range(len(systems)) if other not in against]
 

@@ -94,6 +94,14 @@ def rank(
         notes,
         intervals={"systems": "value", "differences": "difference", "predicted": "value"},
         pivots={"systems": Pivot(("rater", "system"), ("aspect",))},
-        plots={f"{measure} by {of}": partial(forest, first, label="system")},
-        paper=Paper("systems", "system", "aspect", printed, f"Scores by {of}", baseline, {"share": "win_rate"}),
+        plots={f"{measure} by {of}": partial(forest, first, label="system", values=measure)},
+        paper=Paper(
+            "systems",
+            "system",
+            "aspect",
+            printed,
+            f"Scores by {of} on {name.partition('@')[0]}",
+            baseline,
+            {"share": "win_rate"},
+        ),
     )

@@ -275,14 +275,22 @@ def _by_ranx(order: Ints, labels: Floats, metrics: Sequence[str]) -> dict[str, F
         from ranx import Qrels, Run, evaluate as by_ranx
 
         judged, runs = {}, {}
-        for row, (own, columns) in enumerate(zip(labels, order, strict=True)):
+        # bpref of ranx is 0 for every HS after one without a positive.
+        kept = np.flatnonzero((labels > 0).any(axis=1))
+        if not len(kept):
+            return dict.fromkeys(metrics, np.zeros(len(labels)))
+        for row in kept:
+            own, columns = labels[row], order[row]
             known = {str(at): int(own[at]) for at in np.flatnonzero(np.isfinite(own))}
             ranked = {str(at): -float(rank) for rank, at in enumerate(columns) if at >= 0}
-            judged[str(row)], runs[str(row)] = known or {"none": 0}, ranked or {"nothing": 0.0}  # ranx needs one
+            judged[str(row)], runs[str(row)] = known, ranked or {"nothing": 0.0}  # ranx needs one
         try:
             found = by_ranx(Qrels(judged), Run(runs, name="run"), [*metrics], return_mean=False)
         except (ValueError, AssertionError, KeyError) as error:
             raise InputError(
                 f"ranx does not know {', '.join(metrics)} ({error}): name metrics as ndcg_burges@10"
             ) from error
-    return {metric: np.asarray(found[metric] if len(metrics) > 1 else found, dtype=float) for metric in metrics}
+    values = {metric: np.zeros(len(labels)) for metric in metrics}
+    for metric, each in values.items():
+        each[kept] = found[metric] if len(metrics) > 1 else found
+    return values

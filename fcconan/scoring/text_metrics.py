@@ -272,7 +272,12 @@ def _scores(chosen: Sequence[Metric], rows: "DataFrame") -> "DataFrame":
 def pooled_values(task: tuple[Metric, "DataFrame"]) -> dict[tuple[str, str], float | str]:
     """Returns the values of all replies of a system together, by system and metric."""
     metric, rows = task
-    there = np.logical_and.reduce([rows[need].str.len() > 0 for need in metric.needs])
+    there = np.logical_and.reduce(
+        [
+            rows[need].fillna("").map(lambda cell: bool(cell.strip() if isinstance(cell, str) else cell))
+            for need in metric.needs
+        ]
+    )
     assert metric.corpus is not None
     return {(rows["system"].iloc[0], name): value for name, value in metric.corpus(metric.names, rows[there]).items()}
 

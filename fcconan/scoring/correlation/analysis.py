@@ -9,7 +9,6 @@ import numpy as np
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Flags, Floats, Ints, Swaps
 from fcconan.scoring.correlation.levels import (
-    DIGITS,
     PER_ITEM,
     PER_SYSTEM,
     SYSTEM_MEANS,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 FEWEST = 3  # rows of an annotator behind a ceiling: the correlation of two rows is always 1 or -1
+EQUAL = 1e-12  # largest difference of equal standardised values
 STEP = 100, 500  # smallest sample, and distance of the sizes of samples
 
 
@@ -253,10 +253,11 @@ def _swapped(
     if len(rows):
         values = np.ldexp(values, -np.frexp(np.abs(values).max(axis=1, keepdims=True))[1])
         values = values - values.mean(axis=1, keepdims=True)
-        spread = values.std(axis=1, keepdims=True)
-        # Rounded, so that equal values of both are ties.
-        values = np.round(safe_divide(values, spread), DIGITS - 1)
-        values[np.isnan(values)] = 0.0
+        values = np.nan_to_num(safe_divide(values, values.std(axis=1, keepdims=True)))
+        # Equal values of both metrics are ties; others keep their digits, so that equal means of them are ties, too.
+        distinct = np.unique(values)
+        first = np.diff(distinct, prepend=-np.inf) > EQUAL
+        values = distinct[first][np.cumsum(first)[np.searchsorted(distinct, values)] - 1]
     item, system = scores.item[rows], scores.system[rows]
     at = evaluate(
         level,
