@@ -12,49 +12,39 @@ from benchmarks.size import lines_of_code
 ROOT = Path(__file__).parents[1]
 # What has moved into the new form.
 MOVED = (
-    *(
-        "cli.py",
-        "groups.py",
-        "latex.py",
-        "result.py",
-        "report.py",
-        "data/reader.py",
-        "scoring/ranking.py",
-        "scoring/verdicts.py",
-    ),
-    *("scoring/system_means.py", "scoring/paired_tests.py", "scoring/bradley_terry.py", "scoring/powered.py"),
+    *("cli.py", "groups.py", "latex.py", "result.py", "report.py", "parallel.py", "data/reader.py", "retrieval/"),
+    *("scoring/", "reproduction/"),
 )
 # Largest number of each thing.
 LIMITS = {
-    "dataclasses and named tuples": 231,
-    "calls of asdict": 28,
-    "hidden options": 136,
-    "raises of InputError": 749,
-    "private functions with one caller and at most 8 lines": 235,
-    "modules below 40 lines": 36,
+    "dataclasses and named tuples": 184,
+    "calls of asdict": 20,
+    "hidden options": 106,
+    "raises of InputError": 635,
+    "private functions with one caller and at most 8 lines": 123,
+    "modules below 40 lines": 30,
     "modules above 450 lines": 0,
-    "arguments x=options.y with other names": 32,
-    "imports of inner modules in tests": 766,
-    "private names set in tests": 11,
+    "arguments x=options.y with other names": 27,
+    "imports of inner modules in tests": 515,
+    "private names set in tests": 8,
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
 BUDGET = {
-    ".": 389,
-    "annotation": 3856,
+    ".": 409,
+    "annotation": 3737,
     "building": 2635,
-    "data": 2291,
-    "generation": 1570,
-    "judging": 3605,
-    "models": 1937,
-    "oldcli": 1357,
-    "parallel": 164,
+    "data": 2220,
+    "generation": 1567,
+    "judging": 3597,
+    "models": 1892,
+    "oldcli": 1247,
     "parsing": 817,
     "publishing": 831,
-    "reporting": 1474,
-    "reproduction": 811,
-    "retrieval": 2883,
-    "scoring": 4593,
-    "services": 4202,
+    "reporting": 112,
+    "reproduction": 789,
+    "retrieval": 1444,
+    "scoring": 2275,
+    "services": 3179,
 }
 
 
@@ -76,6 +66,8 @@ def _found() -> Iterator[tuple[str, str]]:
     for name, (source, tree) in _modules().items():
         named = (each for each in ast.walk(tree) if isinstance(each, ast.Name | ast.Attribute))
         callers = Counter(each.id if isinstance(each, ast.Name) else each.attr for each in named)
+        # A function in a table, such as a metric, is not a step of another one.
+        calls = {ast.unparse(each.func).split(".")[-1] for each in ast.walk(tree) if isinstance(each, ast.Call)}
         length = source.count("\n")
         if length < 40 and not name.endswith("__init__.py"):
             yield "modules below 40 lines", name
@@ -87,7 +79,7 @@ def _found() -> Iterator[tuple[str, str]]:
                     if "dataclass" in ast.dump(ast.Tuple(decorators)) or "NamedTuple" in ast.dump(ast.Tuple(bases)):
                         yield "dataclasses and named tuples", name
                 case ast.FunctionDef(name=function) if function.startswith("_") and not function.endswith("__"):
-                    if callers[function] == 1 and _length(node) <= 8:
+                    if callers[function] == 1 and function in calls and _length(node) <= 8:
                         yield "private functions with one caller and at most 8 lines", name
                 case ast.Raise(exc=ast.Call(func=ast.Name(id="InputError"))):
                     yield "raises of InputError", name

@@ -124,7 +124,8 @@ def recompute_table_1(data: Datasets, table: Scores) -> Iterator[tuple[Key, Reco
         aspect, name = column.split("/")
         key = (row, aspect, name)
         if row == DELTA:
-            best, highest = _find_best_other(on_complete, aspect, name)
+            others = {other: each for (other, *rest), each in on_complete.items() if rest == [aspect, name]}
+            best, highest = max((item for item in others.items() if item[0] != "gpt-4"), key=lambda item: item[1])
             note = (
                 f"{complete.sum()} released rows with all scores instead of {n_paper}; best other {best} {highest:.3f}"
             )
@@ -149,11 +150,6 @@ def _select(table: Scores, rows: Flags, metrics: Iterable[str]) -> Scores:
     return table._replace(
         metrics=named, x=x, y=table.y[:, rows], item=table.item[rows], system=table.system[rows], people=people
     )
-
-
-def _find_best_other(found: Coefficients, aspect: str, name: str) -> tuple[str, float]:
-    others = {metric: value for (metric, *rest), value in found.items() if rest == [aspect, name] and metric != "gpt-4"}
-    return max(others.items(), key=lambda item: item[1])
 
 
 def recompute_table_5(data: Datasets, table: Scores) -> Iterator[tuple[Key, RecomputedValue]]:

@@ -48,7 +48,7 @@ def recompute(data: Datasets) -> dict[Key, RecomputedValue]:
         _recompute_corpora(data),
         _recompute_table_4(data, shares),
         _recompute_features(data),
-        _recompute_sizes(data),
+        recompute_sizes(data),
         _recompute_annotation(data),
         _recompute_correlations(shares),
         *(_recompute_metrics(data, corpus) for corpus in CORPORA),
@@ -156,7 +156,8 @@ def _recompute_features(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]
         yield ("text 4.2", row_name, "value"), RecomputedValue(value)
 
 
-def _recompute_sizes(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
+def recompute_sizes(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
+    """Yields the numbers of systems, items and comparisons of the tournaments."""
     table = read_table(data.path(DATASET) / table_path("comparisons", "tournament")).select(["system_a", "system_b"])
     systems = len(set(table.column("system_a").to_pylist()) | set(table.column("system_b").to_pylist()))
     items = sum(len(data.rows(DATASET, "items", config)) for config in ("conan", "mt_conan"))

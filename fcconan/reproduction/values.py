@@ -59,9 +59,6 @@ def status_of(printed: PrintedValue, value: float | None) -> str:
         return "exact"
     truncated = math.trunc(units + math.copysign(_TOLERANCE, units))
     # Halves may be rounded up or down.
-    twice = any(abs(_half_up(units, digits) - shown) <= 0.5 + _TOLERANCE for digits in (1, 2))
+    halves_up = [math.floor(abs(units) * 10**digits + 0.5 + _TOLERANCE) / 10**digits for digits in (1, 2)]
+    twice = any(abs(math.copysign(each, units) - shown) <= 0.5 + _TOLERANCE for each in halves_up)
     return "rounding" if twice or truncated == round(shown) else "differs"
-
-
-def _half_up(value: float, digits: int) -> float:
-    return math.copysign(math.floor(abs(value) * 10**digits + 0.5 + _TOLERANCE) / 10**digits, value)

@@ -26,7 +26,7 @@ from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels, rank_partitions
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
-from fcconan.retrieval.trec import read_qrels, read_run
+from fcconan.retrieval.trec import read_run, to_qrels
 from fcconan.scoring import ALL_METRICS, TABLE_4, K, check_names, cutoff_of, metric_names
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def bench(
     run = (Path(run),) if isinstance(run, str | PathLike) else run
     paper = protocol == "paper"
     collection = load_collection(dataset, shared_cn=paper)
-    judged = {**collection.partitions, **{name: _judgements(given) for name, given in qrels.items()}}
+    judged = {**collection.partitions, **{name: to_qrels(given) for name, given in qrels.items()}}
     collection = replace(collection, partitions=judged, confirmed=collection.confirmed - {*qrels})
     collection = collection.pool() if paper else collection.without_leakage()
     chosen = {name: collection.partitions[name] for name in check_names("partition", partition, judged) or judged}
@@ -144,7 +144,12 @@ def bench(
     found = Benchmark(collection, runs, metrics, chosen_primary, paper, bootstrap)
     scores, tiers, published = found.scores(found.values), found.tiers(), []
     if paper and collection.name == "fc-conan" and {*chosen} == {*TIERS} and metrics == TABLE_4:
-        published = _published()
+        printed = pkgutil.resolve_name("fcconan.reproduction:load_paper")("fc-conan").printed("Table 4")
+        published = [
+            {"system": f"{name} (published)", "statistic": statistic, "value": float(value), "low": nan, "high": nan}
+            for name, row in printed.items()
+            for statistic, value in row.items()
+        ]
         tiers = concat([tiers, DataFrame(published)], ignore_index=True)
     tables = {
         "systems": found.systems(scores),
@@ -233,15 +238,6 @@ def _with_code(system: Retriever) -> str:
     return f"{system.name}@{short_hash(Path(file).read_text(encoding='utf-8'))}" if file else system.name
 
 
-def _judgements(given: Any) -> Mapping[str, Mapping[str, int]]:
-    if isinstance(given, str | PathLike):
-        return read_qrels(Path(given))
-    rows = given.to_dict() if hasattr(given, "to_dict") else given  # `ranx.Qrels`
-    if wrong := [value for row in rows.values() for value in row.values() if value != int(value)]:
-        raise InputError(f"found the relevance {wrong[0]}, expected whole numbers: round them")
-    return {str(query): {str(key): int(value) for key, value in row.items()} for query, row in rows.items()}
-
-
 def _client_of(endpoint: Endpoint) -> Callable[[str], Any]:
     """Returns a function that makes the client of a model."""
 
@@ -259,13 +255,3 @@ def _client_of(endpoint: Endpoint) -> Callable[[str], Any]:
         )
 
     return lambda model: connection().client_of(model)
-
-
-def _published() -> list[dict[str, Any]]:
-    """Returns the printed rows of Table 4 of FC-CONAN."""
-    printed = pkgutil.resolve_name("fcconan.reproduction:load_paper")("fc-conan").printed("Table 4")
-    return [
-        {"system": f"{name} (published)", "statistic": statistic, "value": float(value), "low": nan, "high": nan}
-        for name, row in printed.items()
-        for statistic, value in row.items()
-    ]

@@ -56,14 +56,14 @@ class CachedEncoder(ABC):
             InputError: The model cannot be used, or its vectors are not finite.
         """
         if missing := [text for text in dict.fromkeys(texts) if (role, text) not in self._known]:
-            vectors = np.asarray(self._encode(missing, role), dtype=np.float32)
+            vectors = np.asarray(self.encode_new(missing, role), dtype=np.float32)
             if not np.isfinite(vectors).all():
                 raise InputError("the encoder gives vectors that are not finite: check its weights")
             self._known |= {(role, text): vector for text, vector in zip(missing, vectors, strict=True)}
         return np.array([self._known[role, text] for text in texts], dtype=np.float32).reshape(len(texts), -1)
 
     @abstractmethod
-    def _encode(self, texts: list[str], role: str) -> npt.ArrayLike:
+    def encode_new(self, texts: list[str], role: str) -> npt.ArrayLike:
         """Returns the vectors of different texts."""
 
 
@@ -122,7 +122,8 @@ class SentenceEncoder(CachedEncoder):
         }
         self._model: Any = None
 
-    def _encode(self, texts: list[str], role: str) -> npt.ArrayLike:
+    def encode_new(self, texts: list[str], role: str) -> npt.ArrayLike:
+        """Returns the vectors of different texts."""
         if self._model is None:
             self._model = _load_model(self.source, self.revision, self.device)
         prompted = [self.prompts[role] + text for text in texts]

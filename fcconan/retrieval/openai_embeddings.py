@@ -34,7 +34,7 @@ class OpenAIEncoder(CachedEncoder):
         self.name, self.client, self.batch_size = model, client, batch_size
         self.configuration = {"model": model} | ({} if dimensions is None else {"dimensions": dimensions})
 
-    def _encode(self, texts: list[str], role: str) -> npt.ArrayLike:
+    def encode_new(self, texts: list[str], role: str) -> npt.ArrayLike:
         """Returns vectors of length 1.
 
         Raises:

@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
@@ -26,9 +28,8 @@ def read_run(path: Path) -> FinishedRun:
         run.setdefault(query, []).append((document, score))
         names.add(name)
     if len(names) != 1:
-        raise InputError(
-            f"{path} holds {len(names)} runs {' '.join(sorted(names))}, expected one in each file: give others"
-        )
+        found = " ".join([f"{len(names)} runs", *sorted(names)])
+        raise InputError(f"{path} holds {found}, expected one in each file: give others")
     return FinishedRun(names.pop(), run)
 
 
@@ -52,6 +53,20 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     if not qrels:
         raise InputError(f"{path} holds no judgement: give qrels with a line for every judged pair")
     return qrels
+
+
+def to_qrels(given: Any) -> Mapping[str, Mapping[str, int]]:
+    """Returns judgements from a file, from `ranx.Qrels`, or from query id -> corpus id -> relevance.
+
+    Raises:
+        InputError: The file cannot be read, or a relevance is not a whole number.
+    """
+    if isinstance(given, str | PathLike):
+        return read_qrels(Path(given))
+    rows = given.to_dict() if hasattr(given, "to_dict") else given
+    if wrong := [value for row in rows.values() for value in row.values() if value != int(value)]:
+        raise InputError(f"found the relevance {wrong[0]}, expected whole numbers: round them")
+    return {str(query): {str(key): int(value) for key, value in row.items()} for query, row in rows.items()}
 
 
 def _lines(path: Path, widths: Collection[int], column: int) -> Iterator[tuple[list[str], float]]:

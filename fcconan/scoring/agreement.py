@@ -90,7 +90,10 @@ def agree(
     table, found, name = read(kind or ("votes", "comparisons", "ratings"), *sources, rows=rows)
     table = table.assign(rater=table.get("rater", pd.Series(dtype=object)).reindex(table.index).fillna("rater"))
     given = table[table["known"].isna()] if "known" in table else table
-    chosen = check_names("rater", rater or _default_raters(given), [*given["rater"].unique()])
+    kinds = given.get("rater_kind", pd.Series(dtype=object)).reindex(given.index).fillna("human")
+    panels = [[*given["rater"][kinds.isin(wanted)].unique()] for wanted in KINDS]
+    everybody = [*given["rater"].unique()]
+    chosen = check_names("rater", rater or next((each for each in panels if len(each) > 1), everybody), everybody)
     values = _values(found, given[given["rater"].isin(chosen)])
     if len(raters := sorted(values["rater"].unique())) < 2:
         alone = ", ".join(raters) or "nobody"
@@ -133,13 +136,6 @@ def agree(
         pivots={"agreement": Pivot(("coefficient",), ("aspect",))} if len(aspects) > 1 else {},
         plots={"Agreement of all raters": partial(forest, overall.assign(label=label), label="label")},
     )
-
-
-def _default_raters(table: "DataFrame") -> list[str]:
-    """Returns people, if there are two or more; else people and models, else all raters."""
-    kinds = table["rater_kind"].fillna("human") if "rater_kind" in table else table["rater"].map(lambda _: "human")
-    chosen = [[*table["rater"][kinds.isin(wanted)].unique()] for wanted in KINDS]
-    return next((names for names in chosen if len(names) > 1), [*table["rater"].unique()])
 
 
 def _values(kind: str, table: "DataFrame") -> "DataFrame":

@@ -9,8 +9,6 @@ Only judged pairs count, and only CNs with HS of both labels. Scores must be com
 probabilities are; ranks are not.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from fcconan.scoring.arrays import Floats, Ints
@@ -53,22 +51,16 @@ def message_auc(
         if there.any():
             pairs.append((cn, first, second, np.stack([there * ((above > below) + (above == below) / 2), there])))
     total = np.sum([share.sum(axis=(1, 2)) for *_, share in pairs] or np.zeros((1, 2)), axis=0)
-    drawn = [
-        np.sum([of_cns[:, cn] * _pair_sums(of_hs, *pair) for cn, *pair in pairs], axis=0)
-        for of_hs, of_cns in _two_way_draws(labels.shape, resamples if len(pairs) > 1 else 0, seed)
-    ]
+    drawn, (n_hs, n_cns) = [], labels.shape
+    generators = np.random.default_rng(seed), np.random.default_rng([seed, CN_STREAM])
+    for size in chunks(n_hs + n_cns, resamples if len(pairs) > 1 else 0):
+        # How often each HS and each CN is drawn, shapes (block of resamples, HS) and (block, CNs).
+        of_hs, of_cns = (next(draws(n, size, own)) for n, own in zip((n_hs, n_cns), generators, strict=True))
+        sums = np.zeros((2, size))
+        for cn, first, second, shares in pairs:
+            for place, share in enumerate(shares):
+                each = np.einsum("rf,rf->r", of_hs[:, first], of_hs[:, second] @ share.T)
+                sums[place] += of_cns[:, cn] * each
+        drawn.append(sums)
     resampled = safe_divide(*np.concatenate(drawn, axis=1)) if drawn else np.full(resamples, np.nan)
     return float(safe_divide(*total)), int(total[1]), resampled
-
-
-def _pair_sums(of_hs: Floats, first: Ints, second: Ints, values: Floats) -> Floats:
-    """Returns sums over pairs, weighted by the draws of both HS; shape (2, resamples)."""
-    return np.stack([np.einsum("rf,rf->r", of_hs[:, first], of_hs[:, second] @ each.T) for each in values])
-
-
-def _two_way_draws(shape: tuple[int, ...], resamples: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """Yields how often each HS and each CN is drawn, shapes (block of resamples, HS) and (block, CNs)."""
-    n_hs, n_cns = shape
-    of_hs, of_cns = np.random.default_rng(seed), np.random.default_rng([seed, CN_STREAM])
-    for size in chunks(n_hs + n_cns, resamples):
-        yield next(draws(n_hs, size, of_hs)), next(draws(n_cns, size, of_cns))

@@ -75,14 +75,6 @@ def sorted_columns(
     return [columns[key] for key, _ in sorted(entries, key=lambda entry: -entry[1])]
 
 
-def _condensed(order: Ints, labels: Floats) -> Ints:
-    """Returns an order without unjudged CNs (Sakai, 2007, Alternatives to Bpref)."""
-    judged = np.isfinite(_looked_up(order, labels, np.nan))
-    places = np.argsort(~judged, axis=1, kind="stable")
-    kept, found = (np.take_along_axis(each, places, axis=1) for each in (judged, order))
-    return np.where(kept, found, -1)
-
-
 def evaluate(
     order: Ints, labels: Floats, metrics: Sequence[str], failed: Flags, *, paper: bool = False, judged: bool = False
 ) -> dict[str, Floats]:
@@ -102,7 +94,11 @@ def evaluate(
     Raises:
         InputError: ranx does not know a metric.
     """
-    order = _condensed(order, labels) if judged else order
+    if judged:  # without unjudged CNs (Sakai, 2007, Alternatives to Bpref)
+        is_judged = np.isfinite(_looked_up(order, labels, np.nan))
+        places = np.argsort(~is_judged, axis=1, kind="stable")
+        kept, order = (np.take_along_axis(each, places, axis=1) for each in (is_judged, order))
+        order = np.where(kept, order, -1)
     ranked = _ranked(order, labels, judged)
     counted = ~failed & ((ranked.positives > 0) | paper)
     own = {metric: _split(metric) for metric in metrics if _split(metric)[0] in METRICS}

@@ -115,7 +115,7 @@ def test_a_query_that_raises_has_a_reason_and_the_others_a_ranking() -> None:
 )
 def test_an_invalid_run_is_refused(run: Any, problem: str) -> None:
     message = complaint(rank_all, System(lambda _: run), QUERIES, CORPUS, 1)
-    assert message.startswith(problem) and message.endswith(": correct the system")
+    assert message.startswith(problem) and message.endswith(": correct it")
 
 
 def test_bad_input_of_a_system_stops_and_a_protocol_needs_no_base_class() -> None:
@@ -292,8 +292,8 @@ def test_qrels_have_three_or_four_columns(tmp_path: Path, header: str) -> None:
         (read_run, "q Q0 a 1 0.5 mine\nq Q0 b 2 0.5\n", ", line 2: found 'q Q0 b 2 0.5', expected `query Q0 document "),
         (read_run, "q Q0 a 1 high mine\n", ", line 1: found 'q Q0 a 1 high mine', expected `query Q0 document rank "),
         (read_run, "q Q0 a 1 inf mine\n", ", line 1: found 'q Q0 a 1 inf mine', expected"),
-        (read_run, "q Q0 a 1 2 tessok\nq Q0 b 2 1 ombrey\n", " holds 2 runs (ombrey, tessok), expected one: split "),
-        (read_run, " \n", " holds 0 runs (), expected one: split the file"),
+        (read_run, "q Q0 a 1 2 tessok\nq Q0 b 2 1 ombrey\n", " holds 2 runs ombrey tessok, expected one in each file"),
+        (read_run, " \n", " holds 0 runs, expected one in each file"),
         (read_qrels, "q 0 a yes\n", ", line 1: found 'q 0 a yes', expected"),
         (read_qrels, "q 0 a 1\nq 0 a 0\n", ": q a is judged twice, or with 0: keep a whole number"),
         (read_qrels, "q 0 a 0.5\n", ": q a is judged twice, or with 0.5: keep a whole number"),
