@@ -269,15 +269,15 @@ def test_rounds_without_labels_are_refused(
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        (rated("123"), {}, "found values of r1 alone, expected two or more in the column rater"),
-        (rated("...", "..."), {}, "found values of nobody alone"),
+        (rated("123"), {}, "found values of r1, expected two raters or more in the column rater"),
+        (rated("...", "..."), {}, "found values of no rater"),
         (rated("12", "12"), {"rater": ("r3",)}, "unknown rater 'r3': .*known are r1, r2"),
         (rated("12", "12"), {"aspect": ("kin",)}, "unknown aspect 'kin': did you mean 'kind'"),
         (rated("12", "17"), {}, "r2 rated kind of re-1 7, expected 1 to 5"),
         (rated("12") + rated("12", rater="r2", high=9), {}, "kind was rated on several scales"),
         (rated("12", "12") + rated("3"), {}, "r1 rated re-0 twice, with different values: remove one"),
         (verdicts("r1", ("i", "x", "x", "a")), {}, "expected an item, two systems"),
-        (verdicts("r1", ("i", "x", "y", "a")), {"coefficient": ("cohen_linear",)}, "found values of r1 alone"),
+        (verdicts("r1", ("i", "x", "y", "a")), {"coefficient": ("cohen_linear",)}, "found values of r1"),
         (
             verdicts("r1", ("i", "x", "y", "a")) + verdicts("r2", ("i", "x", "y", "a")),
             {"coefficient": ("cohen_linear",)},

@@ -96,8 +96,8 @@ def agree(
     chosen = check_names("rater", rater or next((each for each in panels if len(each) > 1), everybody), everybody)
     values = _values(found, given[given["rater"].isin(chosen)])
     if len(raters := sorted(values["rater"].unique())) < 2:
-        alone = ", ".join(raters) or "nobody"
-        raise InputError(f"found values of {alone} alone, expected two or more in the column rater: add rows of others")
+        given_by = ", ".join(raters) or "no rater"
+        raise InputError(f"found values of {given_by}, expected two raters or more in the column rater: add rows")
     aspects = check_names("aspect", aspect, [*values["aspect"].dropna().unique()]) or values["aspect"].unique()
     fitting = tuple(COEFFICIENTS) if found == "ratings" else NOMINAL
     coefficients = check_names(f"coefficient of {found}", coefficient, fitting) or fitting
