@@ -57,10 +57,11 @@ app = App(
     help_format="plaintext",
     result_action="return_value",
 )
-for name, (place, line) in COMMANDS.items():
-    app.command(place, name=name, help=line)
 for name, line in OLD.items():
     app.command(App(name=name, help=line))
+for name, (place, line) in COMMANDS.items():
+    group, _, verb = name.rpartition(" ")
+    (app[group] if group else app).command(place, name=verb, help=line)
 
 
 OUTPUT = Parameter(group=Group("Output", sort_key=1))
@@ -99,9 +100,11 @@ def run(
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.absolute().parent} for {path.name}: choose another, or make it")
-    for option, path in (("latex", latex), ("out", out)):
-        if path is not None and not {*words} & OF[option]:
-            raise InputError(f"--{option} is an option of {', '.join(sorted(OF[option]))}: leave it out")
+    command = next((name for name in (" ".join(words[:2]), *words[:1]) if name in COMMANDS), "")
+    if latex is not None and command not in OF["latex"]:
+        raise InputError(f"--latex is an option of {', '.join(sorted(OF['latex']))}: leave it out")
+    if out is not None and command not in OF["out"]:  # the command writes it
+        words, out = (*words, "--out", str(out)), None
     if out is not None and out.suffix not in ROW_FILES:
         raise InputError(f"found --out {out}, expected a name that ends in {', '.join(ROW_FILES)}: choose another")
     result = app(words, exit_on_error=False, print_error=False)
@@ -124,7 +127,8 @@ def run(
 def main() -> None:
     """Runs the command line and exits: 2 for bad input, 1 for other failures."""
     words = sys.argv[1:]
-    if next((word for word in words if word != "--debug"), None) in OLD:
+    named = [word for word in words if word != "--debug"][:2]
+    if {*named[:1]} & {*OLD} and " ".join(named) not in COMMANDS:
         from fcconan import oldcli
 
         oldcli.main()
