@@ -25,6 +25,14 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "judge calibrate": (
+        "fcconan.judging.calibration:calibrate",
+        "Calibrate the evaluation steps of an aspect by people's ratings.",
+    ),
+    "judge rubric": (
+        "fcconan.judging.rubric_drafts:draft_rubric",
+        "Draft the rubric of a new aspect with a language model, for a person to edit.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
