@@ -147,7 +147,7 @@ def test_failed_ratings_are_missing_and_too_many_of_them_exclude_a_candidate(tmp
 def test_replies_with_a_common_cn_are_in_one_part(tmp_path: Path) -> None:
     rows = [{**row, "text": "They play." if n < 3 else row["text"]} for n, row in enumerate(ROWS)]
     judge = Rule(
-        lambda call: '{"relevance": 3}' if "They play." == call.variables["counter_narrative"] else grade(call)
+        lambda call: '{"relevance": 3}' if call.variables["counter_narrative"] == "They play." else grade(call)
     )
     assert run(tmp_path, replies=rows, model=judge).tables["parts"]["items"].sum() == N - 2
 
@@ -155,7 +155,7 @@ def test_replies_with_a_common_cn_are_in_one_part(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"out": Path("steps.txt")}, "expected a name that ends in .yaml"),
+        ({"out": Path("steps.txt")}, "expected a name that ends in"),
         ({"trials": 0}, "expected 1 or more"),
         ({"example": (99,)}, "found 99 examples for a draft, expected at most 8"),
         ({"limit": 12}, "found ratings of 12 HS, expected 5 or more for each of three parts: give about 25 HS"),
@@ -225,5 +225,7 @@ def test_a_rubric_is_drafted_and_can_be_used(tmp_path: Path) -> None:
     for said in (None, "no", '{"grades": {"1": "Rude."}}', '{"grades": 3}'):
         with pytest.raises(InputError, match="rule drafted no rubric of wit"):
             draft_rubric("wit", model=Rule(lambda call, said=said: said), **how)
-    with pytest.raises(InputError, match="expected a name that ends in .yaml and 2 to 100 grades"):
+    with pytest.raises(InputError, match=r"expected a name that ends in \.yaml and 2 to 100 grades"):
         draft_rubric("wit", model=Rule(answer), **how | {"high": 1})
+    with pytest.raises(InputError, match="no rubric can be drafted for 'Wit!'"):
+        draft_rubric("Wit!", model=Rule(lambda call: pytest.fail("asked")), **how)

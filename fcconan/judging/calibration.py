@@ -206,7 +206,15 @@ def calibrate(
         "parts": result.tables["parts"].set_index("part").to_dict("index"),
     }
     write_whole(out.with_suffix(".log.jsonl"), "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in records))
-    write_whole(out, yaml.safe_dump(json.loads(json.dumps(content, default=lambda each: each.item())), sort_keys=False, allow_unicode=True, width=10**6))
+    write_whole(
+        out,
+        yaml.safe_dump(
+            json.loads(json.dumps(content, default=lambda each: each.item())),
+            sort_keys=False,
+            allow_unicode=True,
+            width=10**6,
+        ),
+    )
     return result
 
 
@@ -259,7 +267,7 @@ def _examples(
     if len(outside):
         raise InputError(
             f"found a rating of {aspect.name} of {outside.iloc[0]:g}, expected {aspect.low} to "
-                f"{aspect.high}: correct it"
+            f"{aspect.high}: correct it"
         )
     notes = [f"{len(frame) - len(whole)} of {len(frame)} rated replies lack one of {', '.join(shown)} and are left out"]
     return whole, {"replies": name, "ratings": rated_name}, notes if len(whole) < len(frame) and limit is None else []

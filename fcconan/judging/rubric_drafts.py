@@ -1,5 +1,6 @@
 """`judge rubric`: a rubric for a new aspect, drafted by a model for a person to edit."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -82,14 +83,20 @@ def draft_rubric(
     opened = open_model(model, endpoint)
     if dry_run:
         return Result("judge rubric", plan_requests(opened, [call]), {})
-    (reply,) = opened.replies([call])
     scale = {"name": name, "title": title, "low": low, "high": high, "higher_is_better": not lower_is_better}
+    try:
+        _task(scale, definition, json.dumps({"grades": dict.fromkeys(range(low, high + 1), "?")}))
+    except ValidationError as error:  # before the paid request
+        raise InputError(f"no rubric can be drafted for {name!r}: {error.errors()[-1]['msg']}: correct it") from error
+    (reply,) = opened.replies([call])
     said = reply.text or ""
     try:
         found = _task(scale, definition, said[said.find("{") : said.rfind("}") + 1])
     except ValidationError as error:
         detail = error.errors()[-1]["msg"] if reply.text else f"{reply.reason}: {reply.detail}"
-        raise InputError(f"{opened.name} drafted no rubric of {name} ({detail}): repeat it, or name another") from error
+        raise InputError(
+            f"{opened.name} drafted no rubric of {name} ({detail}): repeat the command, or give another --model"
+        ) from error
     write_whole(out, f"# Drafted by {opened.name}. Read every line before anyone rates by it.\n{dump_task(found)}")
     (aspect,) = found.aspects
     return Result(
@@ -110,10 +117,8 @@ def _task(scale: dict[str, Any], definition: str, drafted: str) -> Task:
     Raises:
         ValidationError: The draft or the name cannot be used.
     """
-    from pydantic_core import from_json
-
     try:
-        given = from_json(drafted)
+        given = json.loads(drafted)
     except ValueError:
         given = {}
     aspect = scale | {"question": given.get("question") or definition, "steps": given.get("steps") or []}
