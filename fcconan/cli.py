@@ -25,6 +25,10 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "finetune": (
+        "fcconan.generation.finetuning:finetune",
+        "Fine-tune a language model on pairs of hate speech and counter-narratives.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -34,7 +38,6 @@ OLD = {
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
     "generate": "Generate replies.",
-    "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
     "annotate": "Run an annotation campaign.",
 }
