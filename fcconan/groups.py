@@ -58,11 +58,15 @@ class Endpoint:
 
     Attributes:
         base_url: Address of the endpoint; default: $OPENAI_BASE_URL.
-        concurrency: Largest number of simultaneous requests.
+        concurrency: Largest number of simultaneous requests; of a local model, prompts in a batch.
         timeout: Seconds to wait for a response.
         prices: YAML file of prices per million tokens, as in `MODEL: {input: 2.5, output: 10}`.
         max_cost: Cost at which the run ends, in the unit of `prices`.
-        cache: Read and store answers; `--no-cache` asks again.
+        cache: Use stored answers; `--no-cache` asks again.
+        structured_output: Ask for answers that follow a JSON Schema; `--no-structured-output` leaves it out.
+
+    Raises:
+        InputError: A number is out of range.
     """
 
     base_url: str | None = None
@@ -71,3 +75,11 @@ class Endpoint:
     prices: Path | None = None
     max_cost: float | None = None
     cache: Annotated[bool, Parameter(negative="--no-cache")] = True
+    structured_output: Annotated[bool, Parameter(negative="--no-structured-output")] = True
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.timeout <= 0:
+            raise InputError(
+                f"found concurrency {self.concurrency} and timeout {self.timeout:g}, expected 1 or more, and seconds "
+                "above 0"
+            )

@@ -1,39 +1,22 @@
-from .answers.file import (
-    check_answers_file as check_answers_file,
-    store_path as store_path,
-)
-from .answers.origins import (
-    find_origins as find_origins,
-)
-from .answers.store import (
-    AnswerStore as AnswerStore,
-    CommandRun as CommandRun,
-)
-from .budget import (
-    Budget as Budget,
-    CostLimit as CostLimit,
-    load_price as load_price,
-)
 from .chat_template import (
     Format as Format,
-    control_tokens as control_tokens,
     encode_pair as encode_pair,
-    find_token as find_token,
     format_names as format_names,
     load_format as load_format,
 )
-from .client import (
-    Client as Client,
-)
-from .dry_run import (
-    DryRun as DryRun,
-    UnaskedModel as UnaskedModel,
-)
 from .endpoint import (
+    EndpointError as EndpointError,
     EndpointModel as EndpointModel,
 )
 from .local import (
     LocalModel as LocalModel,
+)
+from .opening import (
+    default_answers as default_answers,
+    model_notes as model_notes,
+    open_model as open_model,
+    plan_requests as plan_requests,
+    usage_table as usage_table,
 )
 from .replay import (
     ReplayModel as ReplayModel,
@@ -47,18 +30,9 @@ from .requests import (
     Model as Model,
     Sampling as Sampling,
     TokenAlternatives as TokenAlternatives,
+    read_reply as read_reply,
+    well_formed as well_formed,
 )
-from .responses import (
-    EndpointError as EndpointError,
-    replace_surrogates as replace_surrogates,
-)
-from .token_sampling import (
-    stop_in as stop_in,
-)
-from .weights import (
-    loading_errors as loading_errors,
-    locate_model as locate_model,
-    longest_context as longest_context,
-    one_line as one_line,
-    quiet_training as quiet_training,
+from .store import (
+    Answers as Answers,
 )

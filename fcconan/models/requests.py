@@ -1,14 +1,9 @@
 """Requests to models and their answers: the same types for endpoints, local models and recorded answers."""
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
-
-import orjson
-
-from fcconan.errors import InputError
+from math import isfinite
+from typing import Any, Literal, NamedTuple, Protocol
 
 Messages = list[dict[str, str]]
 FailureReason = Literal[
@@ -25,13 +20,13 @@ FailureReason = Literal[
     "too_long",  # for the model's context
     "not_recorded",  # a file of recorded outputs has no answer
 ]
-# Temporary failures, which another run may resolve; other reasons are permanent.
+# Failures that another run may resolve.
 PASSING_REASONS = frozenset({"rate_limited", "server_error", "timeout", "connection", "bad_body"})
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """Sampling settings. None leaves a setting to the model. The options of commands check the ranges.
+    """Sampling settings. None leaves a setting to the model.
 
     Attributes:
         temperature: Temperature; 0 selects the most likely token.
@@ -40,11 +35,7 @@ class Sampling:
         stop: Strings before which an answer ends.
         seed: Seed of sampling.
         top_logprobs: Number of alternatives to return for each token; 0 for none.
-        top_k: Number of most likely tokens to sample from, applied before `top_p`. With None, local models sample from
-            all tokens.
-
-    Raises:
-        InputError: A stop string is empty.
+        top_k: Number of most likely tokens to sample from, applied before `top_p`.
     """
 
     temperature: float | None = 0.0
@@ -55,10 +46,6 @@ class Sampling:
     top_logprobs: int = 0
     top_k: int | None = None
 
-    def __post_init__(self) -> None:
-        if "" in self.stop:  # every text starts with it
-            raise InputError("a stop string is empty: give words at which the answer ends, or none")
-
 
 @dataclass(frozen=True)
 class ChatRequest:
@@ -68,7 +55,7 @@ class ChatRequest:
         messages: Role and content of each message.
         sampling: Sampling settings.
         schema: JSON Schema of the answer, with its name under `title`; for endpoints that can enforce it.
-        sample: Number of the repetition.
+        sample: Number of the repetition; repetitions are different requests.
         variables: Values of the prompt variables, by which recorded answers are found; they are not sent.
     """
 
@@ -79,23 +66,15 @@ class ChatRequest:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class TokenAlternatives:
-    """A token of an answer with its alternatives.
-
-    Attributes:
-        token: The token.
-        logprobs: Alternative -> natural logarithm of its probability, including the token; alternatives that are
-            impossible or have no number are left out.
-    """
+class TokenAlternatives(NamedTuple):
+    """A token of an answer, and alternative -> natural logarithm of its probability, the token among them."""
 
     token: str
     logprobs: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class ChatResponse:
-    """The answer to a call.
+class ChatResponse(NamedTuple):
+    """The answer to a request.
 
     Attributes:
         text: Text of the answer; None if it is missing.
@@ -105,9 +84,7 @@ class ChatResponse:
         prompt_tokens: Number of prompt tokens, as reported.
         completion_tokens: Number of generated tokens, as reported.
         logprobs: Alternatives of each token; None if the model returns none.
-        structured: Whether the endpoint enforced the schema of the call.
-        cut: Text of an answer that was cut at the token limit. It counts as missing, unless a parser finds a complete
-            value in it.
+        cut: Text of an answer that was cut at the token limit.
     """
 
     text: str | None = None
@@ -117,7 +94,6 @@ class ChatResponse:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     logprobs: tuple[TokenAlternatives, ...] | None = None
-    structured: bool = False
     cut: str | None = None
 
 
@@ -126,90 +102,68 @@ class Model(Protocol):
 
     Attributes:
         name: Name of the model, also as a rater.
-        configuration: All settings that change the answers, in addition to the calls.
+        identity: All settings that change the answers, in addition to the requests.
     """
 
     name: str
-    configuration: dict[str, Any]
+    identity: dict[str, Any]
 
     def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
-        """Yields one reply for each call, in order; calls are read lazily.
-
-        Raises:
-            InputError: The model cannot be used.
-        """
+        """Yields one answer for each request, in order."""
         ...
 
 
-class Request:
-    """A request with its key, which is computed once because it is slow.
+def read_reply(body: Mapping[str, Any], stop: tuple[str, ...] = ()) -> ChatResponse:
+    """Reads a chat completion.
+
+    Cut, filtered and refused answers count as missing, although their text may look like an answer.
 
     Args:
-        whole: All inputs of the response: endpoint or model, path, body, and sample (the number of the repetition).
-
-    Attributes:
-        whole: All inputs of the response.
-        key: The sha256 of `whole`, independent of the order of its fields, as 64 hexadecimal digits.
-        sample: Number of the repetition.
-    """
-
-    def __init__(self, whole: Mapping[str, Any]) -> None:
-        self.whole, self.sample = whole, int(whole.get("sample") or 0)
-        self.key = request_key(whole)
-
-    @property
-    def path(self) -> str:
-        """Path below the address, such as `/chat/completions`."""
-        return str(self.whole["path"])
-
-    @property
-    def body(self) -> Mapping[str, Any]:
-        """JSON object to send."""
-        body: Mapping[str, Any] = self.whole["body"]
-        return body
-
-
-@dataclass(frozen=True)
-class Finished:
-    """A request with its response.
-
-    Attributes:
-        request: The request.
-        response: The raw response.
-        at: Date of the response, as ISO 8601 in UTC.
-        seconds: Duration of the request.
-    """
-
-    request: Request
-    response: Mapping[str, Any]
-    at: str | None = None
-    seconds: float | None = None
-
-
-def request_key(request: Mapping[str, Any]) -> str:
-    """Returns the sha256 of a whole request, independent of the order of its fields."""
-    try:
-        text = orjson.dumps(request, option=orjson.OPT_SORT_KEYS)
-    except TypeError:  # lone surrogates and very large numbers
-        text = json.dumps(request, sort_keys=True, ensure_ascii=True, allow_nan=False).encode()
-    return hashlib.sha256(text).hexdigest()
-
-
-def as_json(value: Any) -> str:
-    """Returns JSON text that is valid UTF-8."""
-    try:
-        return orjson.dumps(value).decode()
-    except TypeError:  # lone surrogates, large numbers, more than 254 levels
-        return json.dumps(value, ensure_ascii=True)
-
-
-def from_json(text: bytes) -> Any:
-    """Parses the output of `as_json`.
+        body: JSON object of the response.
+        stop: Strings before which the answer ends; some endpoints include them.
 
     Raises:
-        ValueError: The text is not JSON.
+        ValueError: The object has another form.
     """
     try:
-        return orjson.loads(text)
-    except ValueError:  # lone surrogates, which JSON can escape and UTF-8 cannot encode
-        return json.loads(text)
+        choice = body["choices"][0]
+        content = choice["message"].get("content")
+        if isinstance(content, list):  # parts, of which reasoning is no answer
+            content = "".join(each["text"] for each in content if each.get("type", "text") == "text")
+        text = well_formed(content or "")
+        if choice.get("error") or choice.get("finish_reason") == "error":  # gateways report errors of a backend here
+            raise ValueError(f"the choice is an error ({choice.get('error')})")
+        usage, model = body.get("usage") or {}, body.get("model")
+        counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        logprobs = _logprobs(choice.get("logprobs") or {})
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError(f"the body is no chat completion ({error!r})") from error
+    said: dict[str, Any] = {"model": model and str(model), "prompt_tokens": counts[0], "completion_tokens": counts[1]}
+    if choice["message"].get("refusal"):
+        return ChatResponse(reason="refused", **said)
+    if choice.get("finish_reason") == "length":
+        return ChatResponse(reason="truncated", cut=text or None, **said)
+    if choice.get("finish_reason") == "content_filter":
+        return ChatResponse(reason="filtered", **said)
+    # White space at the beginning may hold a stop string: many models begin with a line break.
+    start = len(text) - len(text.lstrip())
+    text = text[: min((end for each in stop if (end := text.find(each, start)) >= 0), default=None)]
+    return ChatResponse(text, logprobs=logprobs, **said) if text.strip() else ChatResponse(reason="empty", **said)
+
+
+def well_formed(text: str) -> str:
+    """Replaces lone surrogates, which JSON can escape and files in UTF-8 cannot hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _logprobs(found: Mapping[str, Any]) -> tuple[TokenAlternatives, ...] | None:
+    tokens = []
+    for entry in found.get("content") or ():
+        alternatives: dict[str, float] = {}
+        for each in (*(entry.get("top_logprobs") or ()), entry):  # of tokens with equal text, the more likely one
+            token, logprob = str(each["token"]), each["logprob"]
+            # Impossible alternatives are left out, as JSON has no minus infinity.
+            if logprob is not None and isfinite(float(logprob)):
+                alternatives[token] = max(float(logprob), alternatives.get(token, float(logprob)))
+        tokens.append(TokenAlternatives(str(entry["token"]), alternatives))
+    return tuple(tokens) or None

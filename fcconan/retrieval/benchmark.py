@@ -3,11 +3,9 @@
 import json
 import pkgutil
 import sys
-import tempfile
-import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from math import nan
 from os import PathLike
 from pathlib import Path
@@ -18,14 +16,14 @@ from fcconan.data import TIERS, RowSource, leakage_groups, name_with_hash, short
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Endpoint
 from fcconan.latex import Paper
-from fcconan.models import EndpointError
+from fcconan.models import model_notes, open_model, usage_table
 from fcconan.report import bars, forest
 from fcconan.result import Pivot, Result
 from fcconan.retrieval.benchmark_tables import CHANCE, Benchmark, SystemRun, choose_primary
 from fcconan.retrieval.collections import Collection, load_collection
 from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels, rank_partitions
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
-from fcconan.retrieval.systems import Rankings, Retriever, rank_all
+from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.trec import read_run, to_qrels
 from fcconan.scoring import ALL_METRICS, TABLE_4, K, check_names, cutoff_of, metric_names
 
@@ -122,7 +120,12 @@ def bench(
     collection = replace(collection, partitions=chosen)
     metrics = metric_names(metric or (TABLE_4 if paper else ALL_METRICS))
     given = [system] if isinstance(system, str) or not isinstance(system, tuple | list) else [*system]
-    how: Any = {"suite": suite, "train": collection.train, "client": _client_of(endpoint), "device": device}
+    models: dict[str, Any] = {}
+
+    def opened(name: str) -> Any:
+        return models[name] if name in models else models.setdefault(name, open_model(name, endpoint))
+
+    how: Any = {"suite": suite, "train": collection.train, "open_model": opened, "device": device}
     systems = make_systems(given or ([] if encoder or run else offline_systems(protocol, suite)), **how)
     systems += [encoder_system(model, name, device) for name, model in encoder.items()]
     systems += [read_run(Path(path)) for path in run]
@@ -161,6 +164,7 @@ def bench(
         "orders": found.rank_correlations(),
         "partitions": found.partitions(),
         "failures": found.failures(),
+        "usage": usage_table(models.values()),
     }
     if sparsity:
         tables["sparsity"] = found.sparsity()
@@ -200,7 +204,7 @@ def bench(
         "bench",
         tables,
         identity,
-        found.notes(),
+        (*found.notes(), *model_notes(models.values())),
         intervals={"differences": "difference", **dict.fromkeys(values, "value")},
         pivots={"systems": Pivot(("system",), ("partition",)), "tiers": Pivot(("system",), ("statistic",))},
         plots=plots,
@@ -224,10 +228,7 @@ def _run(system: Retriever, collection: Collection, protocol: str, depth: int) -
         how = collection.partitions, leakage_groups([*collection.queries.values()]).tolist()
         held_out = {} if is_reference else held_out_scores(learning, *texts, *how)
         return SystemRun(rank_partitions(learning, *texts, *how, depth), held_out, is_reference)
-    try:
-        rankings = rank_all(system, *texts, depth)
-    except EndpointError as error:
-        rankings = Rankings(failures=dict.fromkeys(collection.queries, str(error)))
+    rankings = rank_all(system, *texts, depth)
     return SystemRun(dict.fromkeys(collection.partitions, rankings), {}, is_reference)
 
 
@@ -236,22 +237,3 @@ def _with_code(system: Retriever) -> str:
     module = type(system).__module__
     file = None if module.startswith("fcconan.") else getattr(sys.modules.get(module), "__file__", None)
     return f"{system.name}@{short_hash(Path(file).read_text(encoding='utf-8'))}" if file else system.name
-
-
-def _client_of(endpoint: Endpoint) -> Callable[[str], Any]:
-    """Returns a function that makes the client of a model."""
-
-    @cache
-    def connection() -> Any:
-        # By their names, as the old services are above this package.
-        options = vars(endpoint).copy()
-        if not options.pop("cache"):
-            folder = tempfile.TemporaryDirectory()  # until the end of the process
-            weakref.finalize(connection, folder.cleanup)
-            options["response_cache"] = Path(folder.name, "answers.sqlite")
-        services = "fcconan.services"
-        return pkgutil.resolve_name(f"{services}.connections:Connection")(
-            pkgutil.resolve_name(f"{services}.options:Endpoint")(**options)
-        )
-
-    return lambda model: connection().client_of(model)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fcconan.errors import InputError
-from fcconan.models import ChatRequest, ChatResponse, Client, EndpointModel, Sampling
+from fcconan.models import ChatRequest, ChatResponse, Model, Sampling
 from fcconan.retrieval.systems import Rankings, Retriever, rank_all
 
 _TASK = (
@@ -37,8 +37,7 @@ class _ChatSystem:
 
     Args:
         name: Name of the system.
-        client: Client that sends requests and stores responses.
-        model: Name of the model at the endpoint.
+        model: The model.
         temperature: Sampling temperature; None omits it, for models without this parameter.
         seed: Sampling seed; None omits it.
         max_tokens: Maximum length of a response in tokens, from which the largest cost follows; None for no limit.
@@ -48,13 +47,12 @@ class _ChatSystem:
         self,
         name: str,
         *,
-        client: Client,
-        model: str = GPT,
+        model: Model,
         temperature: float | None = 0.0,
         seed: int | None = 0,
         max_tokens: int | None = 4096,
     ) -> None:
-        self.name, self._model = name, EndpointModel(client, model)
+        self.name, self._model = name, model
         self._sampling = Sampling(temperature=temperature, max_tokens=max_tokens, seed=seed)
 
     def _ask(self, prompt: str, contents: Sequence[Mapping[str, Any]]) -> Iterator[ChatResponse]:
@@ -74,12 +72,12 @@ class ZeroShot(_ChatSystem):
     Args:
         name: Name of the system.
         n: Number of requested CNs, 1 or more; rankings have at most this length.
-        client: Client that sends requests and stores responses.
-        chat: `model`, `temperature`, `seed` and `max_tokens`.
+        model: The model.
+        chat: `temperature`, `seed` and `max_tokens`.
     """
 
-    def __init__(self, name: str, *, client: Client, n: int = 10, **chat: Any) -> None:
-        super().__init__(name, client=client, **chat)
+    def __init__(self, name: str, *, model: Model, n: int = 10, **chat: Any) -> None:
+        super().__init__(name, model=model, **chat)
         self.n = n
 
     def rank(self, queries: Mapping[str, str], corpus: Mapping[str, str], k: int) -> Rankings:
@@ -113,8 +111,8 @@ class Reranker(_ChatSystem):
         top: Number of CNs that are re-ranked, 1 or more.
         window: Number of candidates in a window, 2 or more.
         step: Distance between consecutive windows, 1 or more.
-        client: Client that sends requests and stores responses.
-        chat: `model`, `temperature`, `seed` and `max_tokens`.
+        model: The model.
+        chat: `temperature`, `seed` and `max_tokens`.
 
     Raises:
         InputError: The step is not from 1 to the window less 1.
@@ -124,14 +122,14 @@ class Reranker(_ChatSystem):
         self,
         name: str,
         *,
-        client: Client,
+        model: Model,
         first_stage: Retriever,
         top: int = 25,
         window: int = 20,
         step: int = 10,
         **chat: Any,
     ) -> None:
-        super().__init__(name, client=client, **chat)
+        super().__init__(name, model=model, **chat)
         if not 0 < step < window:
             raise InputError(f"{name}: found step {step}, expected 1 to {window - 1}, below the window: correct it")
         self.first_stage, self.top, self.window, self.step = first_stage, top, window, step

@@ -6,33 +6,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.models import Client, EndpointError
+from fcconan.models import EndpointError, EndpointModel
 from fcconan.retrieval.dense import QUERY, CachedEncoder
 
-_PATH = "/embeddings"
+EMBEDDINGS = "text-embedding-3-large"
 
 
 class OpenAIEncoder(CachedEncoder):
     """Encoder that requests embeddings from an endpoint; queries and CNs are encoded in the same way.
 
     Args:
-        model: Name of the model at the endpoint.
-        client: Client that sends requests and stores responses.
+        model: Model of an endpoint.
         batch_size: Number of texts in a request, 1 or more.
         dimensions: Length of the vectors, for models that can shorten them; None for the model's default.
     """
 
     def __init__(
         self,
-        model: str = "text-embedding-3-large",
+        model: EndpointModel,
         *,
-        client: Client,
         batch_size: int = 64,
         dimensions: int | None = None,
     ) -> None:
         super().__init__()
-        self.name, self.client, self.batch_size = model, client, batch_size
-        self.configuration = {"model": model} | ({} if dimensions is None else {"dimensions": dimensions})
+        self.name, self.model, self.batch_size = model.name, model, batch_size
+        self.configuration = {"model": model.name} | ({} if dimensions is None else {"dimensions": dimensions})
 
     def encode_new(self, texts: list[str], role: str) -> npt.ArrayLike:
         """Returns vectors of length 1.
@@ -43,7 +41,7 @@ class OpenAIEncoder(CachedEncoder):
         """
         batches = [texts[start : start + self.batch_size] for start in range(0, len(texts), self.batch_size)]
         bodies = [{**self.configuration, "input": each, "encoding_format": "float"} for each in batches]
-        answers = self.client.send_all(_PATH, bodies, check=_fault)
+        answers = self.model.embeddings(bodies, _check)
         for answer in answers:
             if answer.body is None:
                 message = f"{self.name} gives no vectors ({answer.reason}: {answer.detail})"
@@ -54,16 +52,20 @@ class OpenAIEncoder(CachedEncoder):
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def _fault(request: Mapping[str, Any], response: Mapping[str, Any]) -> str | None:
-    """Returns the expected form if a response lacks a vector for each text."""
+def _check(request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
+    """Checks that a response has a vector for each text.
+
+    Raises:
+        ValueError: It has not, or a vector is not finite or all 0.
+    """
+    n = len(request["input"])
     try:
-        vectors = _vectors(response)
         with np.errstate(over="ignore"):
-            lengths = np.linalg.norm(vectors, axis=1)  # infinite for very large finite numbers
-        usable = len(lengths) == len(request["input"]) and bool((np.isfinite(lengths) & (lengths > 0)).all())
-    except (KeyError, TypeError, ValueError, OverflowError):
-        usable = False
-    return None if usable else f"expected {len(request['input'])} vectors of finite numbers that are not all 0"
+            lengths = np.linalg.norm(_vectors(response), axis=1)  # infinite for very large finite numbers
+    except (KeyError, TypeError, OverflowError):
+        lengths = np.empty(0)
+    if len(lengths) != n or not (np.isfinite(lengths) & (lengths > 0)).all():
+        raise ValueError(f"expected {n} vectors of finite numbers that are not all 0")
 
 
 def _vectors(response: Mapping[str, Any]) -> npt.NDArray[np.float64]:

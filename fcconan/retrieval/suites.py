@@ -11,14 +11,16 @@ from typing import Any
 
 from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
 from fcconan.errors import InputError
+from fcconan.groups import Endpoint
+from fcconan.models import Model, open_model
 from fcconan.retrieval.chat import GPT, Reranker, ZeroShot
 from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
 from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
-from fcconan.retrieval.openai_embeddings import OpenAIEncoder
+from fcconan.retrieval.openai_embeddings import EMBEDDINGS, OpenAIEncoder
 from fcconan.retrieval.systems import FinishedRun, Retriever, TrainingPair, format_error
 
-# Kind of a system -> its constructor; a suite names its arguments, but for `name`, `train` and `client`.
+# Kind of a system -> its constructor; a suite names its arguments, but for `name` and `train`.
 KINDS: dict[str, Callable[..., Retriever]] = {
     "random": Random,
     "longest": LongestFirst,
@@ -55,12 +57,17 @@ def load_suite(path: Path | None = None) -> dict[str, Settings]:
     return found
 
 
+def open_by_name(name: str) -> Model:
+    """Returns the model of a name, with the defaults of an endpoint."""
+    return open_model(name, Endpoint())
+
+
 def make_systems(
     names: Iterable[Any],
     *,
     suite: Path | None = None,
     train: Sequence[TrainingPair] = (),
-    client: Callable[[str], Any] | None = None,
+    open_model: Callable[[str], Model] = open_by_name,
     device: str | None = None,
 ) -> list[Retriever]:
     """Makes systems, which share encoders, so that texts are encoded once.
@@ -71,25 +78,23 @@ def make_systems(
             `train`), or runs of ranx.
         suite: File with further systems; see `load_suite`.
         train: Training pairs of the dataset.
-        client: Function that returns the client for the name of a model.
+        open_model: Function that returns the chat model or encoder of a name.
         device: Device of local models.
 
     Raises:
-        InputError: A name, kind or argument is unknown, a system cannot be made, or there is no client for it.
+        InputError: A name, kind or argument is unknown, a system cannot be made.
     """
     suites, encoders = load_suite(suite), dict[str, Encoder]()
-
-    def client_of(model: str) -> Any:
-        if client is None:
-            raise InputError(f"found no client for the model {model}: give one")
-        return client(model)
 
     def encoder_of(owner: str, given: Settings) -> Encoder:
         key = json.dumps(given, sort_keys=True)
         if key not in encoders:
             where, arguments = given.get("endpoint", "local"), {**given}
             arguments.pop("endpoint", None)
-            arguments |= {"device": device} if where == "local" else {"client": client_of(given.get("model", ""))}
+            if where == "local":
+                arguments["device"] = device
+            else:
+                arguments["model"] = open_model(str(arguments.get("model", EMBEDDINGS)))
             encoders[key] = _made(f"the encoder of {owner}", ENCODERS, where, arguments)
         return encoders[key]
 
@@ -109,8 +114,8 @@ def make_systems(
             arguments["encoder"] = encoder_of(name, arguments["encoder"])
         if isinstance(arguments.get("first_stage"), str):
             arguments["first_stage"] = make(arguments["first_stage"], (*above, name))
-        if "client" in takes:
-            arguments["client"] = client_of(arguments.get("model", GPT))
+        if "model" in takes:
+            arguments["model"] = open_model(str(arguments.get("model", GPT)))
         if "train" in takes:
             arguments["train"] = train
         return _made(f"system {name}", KINDS, kind, arguments)
