@@ -212,9 +212,8 @@ def test_pairs_that_are_left_out(tiny: Path, tmp_path: Path) -> None:
     given = pd.DataFrame(rows([*TRAIN, (TEXTS[0], "long " * 600), *HELD, ("The Dravene sing.", "They do not.")]))
     given["label"] = ["appropriate"] * 21 + ["not_appropriate"]
     given["hs_code"] = [*["a"] * 19, "b", "b", "c"]
-    found = finetune(
-        given.rename(columns={"counter_narrative": "CN"}), model=str(tiny), out=tmp_path / "out", max_steps=1
-    )
+    given = given.rename(columns={"counter_narrative": "CN"})
+    found = finetune(given, model=str(tiny), out=tmp_path / "out", learning_rate=(1e-3,), max_steps=1)
     assert found.notes[0] == "1 of 22 pairs are labelled as not appropriate and left out."
     assert found.to_frame("splits")[["pairs", "too_long"]].to_numpy().tolist() == [[18, 1], [2, 0]]
 
