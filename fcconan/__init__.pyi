@@ -4,6 +4,9 @@ from .building import (
 from .errors import (
     InputError as InputError,
 )
+from .generation import (
+    finetune as finetune,
+)
 from .groups import (
     Bootstrap as Bootstrap,
     Endpoint as Endpoint,
@@ -48,8 +51,6 @@ from .services import (
     CampaignOptions as CampaignOptions,
     CompareOptions as CompareOptions,
     CompareResult as CompareResult,
-    FinetuneOptions as FinetuneOptions,
-    FinetuneResult as FinetuneResult,
     GenerateOptions as GenerateOptions,
     GenerateResult as GenerateResult,
     HydrateOptions as HydrateOptions,
@@ -86,7 +87,6 @@ from .services import (
     campaign_status as campaign_status,
     compare as compare,
     export_sheets as export_sheets,
-    finetune as finetune,
     generate as generate,
     hydrate as hydrate,
     import_answers as import_answers,

@@ -33,6 +33,10 @@ COMMANDS = {
         "fcconan.judging.rubric_drafts:draft_rubric",
         "Draft the rubric of a new aspect with a language model, for a person to edit.",
     ),
+    "finetune": (
+        "fcconan.generation.finetuning:finetune",
+        "Fine-tune a language model on pairs of hate speech and counter-narratives.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -42,7 +46,6 @@ OLD = {
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
     "generate": "Generate replies.",
-    "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
     "annotate": "Run an annotation campaign.",
 }

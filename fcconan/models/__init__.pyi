@@ -36,3 +36,7 @@ from .requests import (
 from .store import (
     Answers as Answers,
 )
+from .weights import (
+    loading_errors as loading_errors,
+    locate_model as locate_model,
+)

@@ -71,11 +71,6 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .finetuning import (
-    FinetuneOptions as FinetuneOptions,
-    FinetuneResult as FinetuneResult,
-    finetune as finetune,
-)
 from .generated_replies import (
     SETTINGS as SETTINGS,
     GenerateResult as GenerateResult,

@@ -25,7 +25,6 @@ SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts
 # What a command needs besides its seed, so that only the seed is wrong.
 NEEDED: dict[str, list[object]] = {
     "generate": ["data", "--model", "m", "--out", "out"],
-    "finetune": ["data", "--base-model", "m", "--out", "out"],
     "annotate new": ["out", "--task", "t"],
     "annotate assign": ["c"],
     "annotate validate": ["c", "--sample-size", 1],
