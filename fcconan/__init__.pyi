@@ -11,6 +11,7 @@ from .groups import (
 )
 from .judging import (
     Judge as Judge,
+    train_rater as train_rater,
 )
 from .parsing import (
     AspectField as AspectField,
@@ -77,8 +78,6 @@ from .services import (
     StatusResult as StatusResult,
     TierOptions as TierOptions,
     TierResult as TierResult,
-    TrainRaterOptions as TrainRaterOptions,
-    TrainRaterResult as TrainRaterResult,
     ValidateOptions as ValidateOptions,
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
@@ -102,7 +101,6 @@ from .services import (
     show_prompt as show_prompt,
     simulate as simulate,
     tier as tier,
-    train_rater as train_rater,
     update_raters as update_raters,
     validate as validate,
 )

@@ -25,6 +25,7 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -95,7 +96,10 @@ def run(
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
         if nested := app.config[0].config.keys() & {*COMMANDS, *OLD}:
             raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
-    for path in (json, report, latex, out):
+    # Commands that write it themselves have it among their words.
+    parts = [part for word in words for part in (word.split("=", 1) if word.startswith("--out=") else (word,))]
+    own = Path(parts[parts.index("--out") + 1]) if "--out" in parts[:-1] else None
+    for path in (json, report, latex, out or own):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
         if path is not None and not path.absolute().parent.is_dir():
