@@ -91,6 +91,7 @@ def train_rater(
     import pandas as pd
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
+    out = Path(out)
     table, _, data = read("ratings", *sources, rows=rows)
     ratings, _ = checked(table, needs_systems=False)
     people = ratings[ratings["rater"] == PEOPLE].dropna(subset="value")
@@ -180,7 +181,7 @@ def rate_learned(
     chosen = check_names("aspect", aspects, [*scales["aspect"]]) or tuple(scales["aspect"])
     trained = {*saved["seen"]}
     seen = np.array([not keys.isdisjoint(trained) for keys in _keys(replies)], dtype=bool)
-    notes = ()
+    notes: tuple[str, ...] = ()
     if seen.any():
         notes = (f"{seen.sum()} of {len(seen)} replies are left out: {saved['name']} was trained on message or text.",)
     if seen.all():
@@ -238,7 +239,7 @@ def _features(replies: "DataFrame", encoder: str) -> Floats:
 
 def _embedded(features: Floats) -> int:
     """Returns the number of features from embeddings, which come first."""
-    return features.shape[1] - len(SURFACE)
+    return len(features[0]) - len(SURFACE)
 
 
 def _regression(features: Floats) -> Any:
