@@ -16,6 +16,7 @@ from .judging import (
     Judge as Judge,
     calibrate as calibrate,
     draft_rubric as draft_rubric,
+    train_rater as train_rater,
 )
 from .parsing import (
     AspectField as AspectField,
@@ -76,8 +77,6 @@ from .services import (
     StatusResult as StatusResult,
     TierOptions as TierOptions,
     TierResult as TierResult,
-    TrainRaterOptions as TrainRaterOptions,
-    TrainRaterResult as TrainRaterResult,
     ValidateOptions as ValidateOptions,
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
@@ -98,7 +97,6 @@ from .services import (
     show_prompt as show_prompt,
     simulate as simulate,
     tier as tier,
-    train_rater as train_rater,
     update_raters as update_raters,
     validate as validate,
 )

@@ -37,6 +37,7 @@ COMMANDS = {
         "fcconan.generation.finetuning:finetune",
         "Fine-tune a language model on pairs of hate speech and counter-narratives.",
     ),
+    "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.

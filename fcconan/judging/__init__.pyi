@@ -27,32 +27,8 @@ from .comparison.protocols import (
 from .comparison.summary import (
     ComparisonSummary as ComparisonSummary,
 )
-from .learned.features import (
-    compute_features as compute_features,
-)
-from .learned.files import (
-    load_rater as load_rater,
-    rater_name as rater_name,
-)
-from .learned.folds import (
-    fold_numbers as fold_numbers,
-)
-from .learned.judge import (
-    LEARNED_COLUMNS as LEARNED_COLUMNS,
-    FeatureRatings as FeatureRatings,
-    LearnedJudge as LearnedJudge,
-)
-from .learned.rated_texts import (
-    RatedAspect as RatedAspect,
-    make_rated_texts as make_rated_texts,
-)
-from .learned.regression import (
-    check_number_of_ratings as check_number_of_ratings,
-)
-from .learned.training import (
-    BANNER as BANNER,
-    OUT_OF_FOLD_RATINGS as OUT_OF_FOLD_RATINGS,
-    TrainingData as TrainingData,
+from .learned import (
+    rate_learned as rate_learned,
     train_rater as train_rater,
 )
 from .prompts import (

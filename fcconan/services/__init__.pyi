@@ -112,11 +112,6 @@ from .publication import (
     PublishResult as PublishResult,
     publish as publish,
 )
-from .rater_training import (
-    TrainRaterOptions as TrainRaterOptions,
-    TrainRaterResult as TrainRaterResult,
-    train_rater as train_rater,
-)
 from .reply_options import (
     GenerateOptions as GenerateOptions,
 )

@@ -34,7 +34,6 @@ NEEDED: dict[str, list[object]] = {
     "judge compare": ["data", "--model", "m", "--out", "out"],
     "judge calibrate": ["data", "--task", "t", "--aspect", "a", "--model", "m", "--out", "out"],
     "judge audit": ["--ratings", "r"],
-    "judge train": ["data", "--out", "out"],
     "judge rubric": ["name", "--definition", "d", "--model", "m", "--out", "out"],
 }
 

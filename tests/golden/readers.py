@@ -252,13 +252,6 @@ def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     yield from from_tables(table, keys=keys, row="J07", values=columns, rows=rows, kinds=kinds)
 
 
-def train(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `judge train`: scores out of fold."""
-    columns = ("value", "mean_absolute_error", "n")
-    table = {"rows": [{**each, "low": None} for each in found["rows"]]}
-    yield from from_tables(table, keys=("aspect",), row="J13", values=columns, kinds=dict.fromkeys(columns, REPLACED))
-
-
 def calibrate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     """Reads the steps that `judge calibrate` writes."""
     found = yaml.safe_load((place / _out(words)).read_text(encoding="utf-8"))
@@ -305,6 +298,6 @@ def nothing(*_: Any) -> Iterator[Row]:
 READERS: dict[str, Reader] = {
     "agree": agree, "bench": bench, "build": build, "correlate": correlate, "generate": generate, "hydrate": build,
     "judge audit": audit, "judge calibrate": calibrate, "judge compare": compare, "judge rate": rate,
-    "judge rubric": nothing, "judge train": train, "list": listed, "metrics": metrics,
+    "judge rubric": nothing, "list": listed, "metrics": metrics,
     "rank": rank, "reproduce": reproduce,
 }  # fmt: skip
