@@ -11,6 +11,8 @@ from .groups import (
 )
 from .judging import (
     Judge as Judge,
+    audit as audit,
+    compare as compare,
 )
 from .parsing import (
     AspectField as AspectField,
@@ -39,15 +41,11 @@ from .services import (
     AdjudicateResult as AdjudicateResult,
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
-    AuditOptions as AuditOptions,
-    AuditResult as AuditResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CalibrateOptions as CalibrateOptions,
     CalibrateResult as CalibrateResult,
     CampaignOptions as CampaignOptions,
-    CompareOptions as CompareOptions,
-    CompareResult as CompareResult,
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
     GenerateOptions as GenerateOptions,
@@ -83,11 +81,9 @@ from .services import (
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
     assign as assign,
-    audit as audit,
     build as build,
     calibrate as calibrate,
     campaign_status as campaign_status,
-    compare as compare,
     draft_rubric as draft_rubric,
     export_sheets as export_sheets,
     finetune as finetune,
