@@ -38,6 +38,11 @@ COMMANDS = {
         "Fine-tune a language model on pairs of hate speech and counter-narratives.",
     ),
     "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
+    "judge compare": (
+        "fcconan.judging.comparison:compare",
+        "Compare replies of different systems to one message in pairs, by language models.",
+    ),
+    "judge audit": ("fcconan.judging.auditing:audit", "Measure biases of judges."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -51,7 +56,7 @@ OLD = {
     "annotate": "Run an annotation campaign.",
 }
 # Commands with a table for a paper, and commands with rows that other commands read.
-OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics"}}
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics", "judge compare"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 
@@ -96,7 +101,7 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
-        out: File for the rows that other commands read, of metrics: .csv, .tsv, .jsonl or .parquet.
+        out: File for the rows that other commands read, of metrics and judge compare: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 

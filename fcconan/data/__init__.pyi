@@ -118,6 +118,7 @@ from .reader import (
     RowSource as RowSource,
     add_replies as add_replies,
     read as read,
+    reply_texts as reply_texts,
 )
 from .reply_ids import (
     UNKNOWN as UNKNOWN,

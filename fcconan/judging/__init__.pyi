@@ -1,5 +1,5 @@
-from .audit.analysis import (
-    audit_judge as audit_judge,
+from .auditing import (
+    audit as audit,
 )
 from .background import (
     KnownKnowledge as KnownKnowledge,
@@ -9,23 +9,10 @@ from .calibration import (
     calibrate as calibrate,
     load_steps as load_steps,
 )
-from .comparison.judge import (
-    COMPARISON_COLUMNS as COMPARISON_COLUMNS,
-    compare_pairs as compare_pairs,
-    comparison_calls as comparison_calls,
-)
-from .comparison.pairs import (
-    ReplyPair as ReplyPair,
-    all_pairs as all_pairs,
-    budgeted_pairs as budgeted_pairs,
-)
-from .comparison.protocols import (
-    FAST_TOKENS as FAST_TOKENS,
-    ChoiceJudge as ChoiceJudge,
-    JudgeLM as JudgeLM,
-)
-from .comparison.summary import (
-    ComparisonSummary as ComparisonSummary,
+from .comparison import (
+    compare as compare,
+    draw_pairs as draw_pairs,
+    reply_pairs as reply_pairs,
 )
 from .learned import (
     rate_learned as rate_learned,

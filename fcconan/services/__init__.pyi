@@ -19,11 +19,6 @@ from .assignment import (
     assign as assign,
     update_raters as update_raters,
 )
-from .bias_audit import (
-    AuditOptions as AuditOptions,
-    AuditResult as AuditResult,
-    audit as audit,
-)
 from .calls import (
     checked as checked,
 )
@@ -96,13 +91,7 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
 )
-from .preferences import (
-    CompareOptions as CompareOptions,
-    CompareResult as CompareResult,
-    compare as compare,
-)
 from .prompts import (
-    COMPARISON_FORMATS as COMPARISON_FORMATS,
     PromptOptions as PromptOptions,
     PromptResult as PromptResult,
     show_prompt as show_prompt,

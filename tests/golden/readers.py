@@ -221,11 +221,10 @@ def _out(words: Sequence[str]) -> str:
 
 
 def audit(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `judge audit`; its four kinds of intervals are replaced by one bootstrap."""
+    """Reads `judge audit`, without ends: the record has those of four other kinds of intervals."""
     keys, columns = ("check", "rater", "aspect", "failure"), ("value", "n", "n_missing", "baseline")
-    kinds = {f"audit.{end}": REPLACED for end in ("low", "high")}
-    of = {"rows": found["rows"]}
-    yield from from_tables(of, keys=keys, row="J12", values=columns, rename={"value": "audit"}, kinds=kinds)
+    table = [{key: each[key] for key in (*keys, *columns)} for each in found["tables"]["checks"]]
+    yield from from_tables({"rows": table}, keys=keys, row="J12", values=columns, rename={"value": "audit"})
 
 
 def reproduce(found: Json, *_: Any) -> Iterator[Row]:
@@ -244,12 +243,11 @@ def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
 
 
-def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the verdicts that `judge compare` writes."""
-    rows, kinds, keys = {"reason": "J18"}, {"reason": REPLACED}, ("reply_a", "reply_b")
-    columns = ("verdict", "score_a", "score_b", "reason")
-    table = {"rows": rows_of(place / _out(words))}
-    yield from from_tables(table, keys=keys, row="J07", values=columns, rows=rows, kinds=kinds)
+def compare(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `judge compare`; reasons of missing values depend on the grammar of answers."""
+    columns, keys = ("verdict", "score_a", "score_b"), ("reply_a", "reply_b")
+    of = {"rows": found["tables"]["comparisons"]}
+    yield from from_tables(of, keys=keys, row="J07", values=columns)
 
 
 def calibrate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
