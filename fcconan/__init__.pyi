@@ -14,11 +14,11 @@ from .groups import (
 )
 from .judging import (
     Judge as Judge,
+    audit as audit,
     calibrate as calibrate,
+    compare as compare,
     draft_rubric as draft_rubric,
     train_rater as train_rater,
-    audit as audit,
-    compare as compare,
 )
 from .parsing import (
     AspectField as AspectField,
