@@ -237,19 +237,15 @@ def reproduce(found: Json, *_: Any) -> Iterator[Row]:
 
 
 def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the ratings that `judge rate` writes; reasons of missing values are replaced by another grammar."""
-    table, rows, kinds = rows_of(place / _out(words)), {"reason": "J18"}, {"reason": REPLACED}
-    of = {"rows": [{**each, "low": None} for each in table]}
-    keys = ("reply_id", "aspect")
-    yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
+    """Reads the ratings that `judge rate` writes."""
+    of = {"rows": [{**each, "low": None} for each in rows_of(place / _out(words))]}
+    yield from from_tables(of, keys=("reply_id", "aspect"), row="J02", values=("value",))
 
 
 def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     """Reads the verdicts that `judge compare` writes."""
-    rows, kinds, keys = {"reason": "J18"}, {"reason": REPLACED}, ("reply_a", "reply_b")
-    columns = ("verdict", "score_a", "score_b", "reason")
     table = {"rows": rows_of(place / _out(words))}
-    yield from from_tables(table, keys=keys, row="J07", values=columns, rows=rows, kinds=kinds)
+    yield from from_tables(table, keys=("reply_a", "reply_b"), row="J07", values=("verdict", "score_a", "score_b"))
 
 
 def train(found: Json, *_: Any) -> Iterator[Row]:
