@@ -236,11 +236,9 @@ def reproduce(found: Json, *_: Any) -> Iterator[Row]:
 
 
 def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the ratings that `judge rate` writes; reasons of missing values are replaced by another grammar."""
-    table, rows, kinds = rows_of(place / _out(words)), {"reason": "J18"}, {"reason": REPLACED}
-    of = {"rows": [{**each, "low": None} for each in table]}
-    keys = ("reply_id", "aspect")
-    yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
+    """Reads the ratings that `judge rate` writes."""
+    of = {"rows": [{**each, "low": None} for each in rows_of(place / _out(words))]}
+    yield from from_tables(of, keys=("reply_id", "aspect"), row="J02", values=("value",))
 
 
 def compare(found: Json, *_: Any) -> Iterator[Row]:
