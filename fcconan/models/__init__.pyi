@@ -16,9 +16,7 @@ from .budget import (
 )
 from .chat_template import (
     Format as Format,
-    control_tokens as control_tokens,
     encode_pair as encode_pair,
-    find_token as find_token,
     format_names as format_names,
     load_format as load_format,
 )
@@ -34,6 +32,10 @@ from .endpoint import (
 )
 from .local import (
     LocalModel as LocalModel,
+    loading_errors as loading_errors,
+    locate_model as locate_model,
+    longest_context as longest_context,
+    stop_in as stop_in,
 )
 from .replay import (
     ReplayModel as ReplayModel,
@@ -51,14 +53,4 @@ from .requests import (
 from .responses import (
     EndpointError as EndpointError,
     replace_surrogates as replace_surrogates,
-)
-from .token_sampling import (
-    stop_in as stop_in,
-)
-from .weights import (
-    loading_errors as loading_errors,
-    locate_model as locate_model,
-    longest_context as longest_context,
-    one_line as one_line,
-    quiet_training as quiet_training,
 )

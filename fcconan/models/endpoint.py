@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from fcconan.models.client import Client
 from fcconan.models.jobs import Job, KnownResult, Sender
+from fcconan.models.local import stop_in
 from fcconan.models.requests import ChatRequest, ChatResponse, Request, Sampling
 from fcconan.models.responses import fault, read_reply
-from fcconan.models.token_sampling import stop_in
 
 _PATH = "/chat/completions"
 

@@ -196,13 +196,13 @@ def test_a_killed_training_ends_with_the_same_loss(
 
 @pytest.mark.parametrize("method", ["lora", "full"])
 def test_a_tuned_folder_answers_as_a_local_model(tiny: Path, tuned: Path, tmp_path: Path, method: str) -> None:
-    from fcconan.models.local import LocalModel
-    from fcconan.models.requests import ChatRequest, Sampling
+    from fcconan.models import ChatRequest, LocalModel, Sampling
+    from tests.test_local_models import Kept
 
     call = ChatRequest([{"role": "user", "content": TEXTS[0]}], Sampling(max_tokens=8, top_logprobs=1))
 
     def answer(folder: Path) -> Any:
-        (reply,) = LocalModel(folder, journal=tmp_path / "journal.jsonl").replies([call])
+        (reply,) = LocalModel(str(folder), Kept()).replies([call])
         return reply
 
     before, after = answer(tiny), answer(tuned / method)

@@ -17,12 +17,12 @@ from fcconan.generation.finetuning.model import (
     attention_pattern,
     four_bit_configuration,
     mean_loss,
+    quiet_training,
     reply_loss,
 )
 from fcconan.generation.finetuning.run import perplexity
 from fcconan.generation.finetuning.search import Finetuner
 from fcconan.generation.finetuning.settings import FinetuningSettings, load_finetuning
-from fcconan.models.weights import quiet_training
 from tests.models.tiny_chat import tiny_chat
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fcconan.data import SUFFIXES, LeakageIndex, connected_groups, make_hs_id, simplify_text
+from fcconan.data import SUFFIXES, LeakageIndex, connected_groups, make_hs_id, one_line, simplify_text
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import EncodedPair
 from fcconan.generation.items import Item, PromptContext
@@ -23,7 +23,6 @@ from fcconan.generation.training_pool import (
     first_names,
     load_training_pairs,
 )
-from fcconan.models import one_line
 
 NOT_APPROPRIATE, DUPLICATE, IN_EVALUATION, TOO_LONG, CONTROL_TOKEN = (
     "not_appropriate", "duplicate", "kin_of_evaluation", "too_long", "control_token",
@@ -213,7 +212,7 @@ def encode(
     Raises:
         InputError: The prompt needs more than the message, or no pair is usable.
     """
-    from fcconan.models import control_tokens, encode_pair, find_token
+    from fcconan.models.chat_template import control_tokens, encode_pair, find_token
 
     shown = sorted(set(prompt.variables) - {"hate_speech", "language"})
     if shown:

@@ -1,7 +1,9 @@
 """The model of a fine-tuning: loading, adapters, batches, and the loss of reply tokens."""
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,6 +130,21 @@ class PretrainedModel:
             revision=self.revision,
         )
         return get_peft_model(model, config)
+
+
+@contextmanager
+def quiet_training() -> Iterator[None]:
+    """Suppresses log messages and warnings of transformers during training."""
+    from transformers.utils import logging
+
+    before = logging.get_verbosity()
+    logging.set_verbosity_error()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logging.set_verbosity(before)
 
 
 def choose_device(device: str | None) -> str:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fcconan.data import Checkpoint
+from fcconan.data import Checkpoint, one_line
 from fcconan.errors import InputError
 from fcconan.generation.finetuning.model import (
     EncodedPair,
@@ -24,10 +24,10 @@ from fcconan.generation.finetuning.model import (
     compute_dtype,
     mean_loss,
     pad_batch,
+    quiet_training,
     reply_loss,
 )
 from fcconan.generation.finetuning.settings import FinetuningSettings
-from fcconan.models import one_line, quiet_training
 
 RESULT = "result.json"
 DIVERGED = "diverged"

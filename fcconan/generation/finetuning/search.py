@@ -89,8 +89,8 @@ class Finetuner:
             raise InputError(
                 f"{base.name} has no chat template: name a format with --prompt-format ({', '.join(format_names())})"
             )
-        context = longest_context(base.found)
-        longest = settings.max_length if context is None else min(settings.max_length, context)
+        context = longest_context(base.found.path)
+        longest = min(settings.max_length, context)
         self._left_out: dict[str, dict[str, list[str]]] = {}
         self._encoded: dict[str, list[EncodedPair]] = {}
         for name, examples in data.parts._asdict().items():
