@@ -27,6 +27,7 @@ from tests.models.tiny_chat import END, START, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=30)
 WARM = Sampling(temperature=1.0, max_tokens=30)
+ASKED = f"{START}user\n{{}}{END}\n{START}assistant\n"
 VERDICT = "8 6\nThe first reply is kinder."
 
 
@@ -61,11 +62,11 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     from transformers import LlamaForCausalLM
 
     counted: list[int] = []
-    real = LlamaForCausalLM.generate
+    real: Any = LlamaForCausalLM.generate
 
-    def generate(self: Any, *, input_ids: Any, **rest: Any) -> Any:
-        counted.append(len(input_ids))
-        return real(self, input_ids=input_ids, **rest)
+    def generate(self: Any, **how: Any) -> Any:
+        counted.append(len(how["input_ids"]))
+        return real(self, **how)
 
     monkeypatch.setattr(LlamaForCausalLM, "generate", generate)
     return counted
@@ -93,16 +94,12 @@ def generated(folder: Path, text: str, tokens: int = 30) -> tuple[list[int], str
     return out, tokenizer.decode(out, skip_special_tokens=True)
 
 
-def asked(text: str) -> str:
-    return f"{START}user\n{text}{END}\n{START}assistant\n"
-
-
 @pytest.mark.parametrize("batch_size", [1, 3, 8])
 def test_greedy_answers_are_those_of_generate(tiny: Path, batch_size: int) -> None:
     replies = answers(tiny, [call(text) for text in TEXTS], batch_size=batch_size)
     for text, reply in zip(TEXTS, replies, strict=True):
-        tokens, said = generated(tiny, asked(text))
-        assert (reply.text or reply.cut, reply.completion_tokens) == (said, len(tokens))
+        tokens, whole = generated(tiny, ASKED.format(text))
+        assert (reply.text or reply.cut, reply.completion_tokens) == (whole, len(tokens))
         assert reply.reason == (None if len(tokens) < 30 else "truncated")
     assert {reply.reason for reply in replies} == {None, "truncated"}
 
@@ -115,9 +112,9 @@ def test_log_probabilities_are_those_of_a_forward_pass(trained: Path, batch_size
     replies = answers(trained, [call(text, replace(GREEDY, top_logprobs=3)) for text in TEXTS], batch_size=batch_size)
     tokenizer, model = AutoTokenizer.from_pretrained(trained), AutoModelForCausalLM.from_pretrained(trained)
     for text, reply in zip(TEXTS, replies, strict=True):
-        tokens, _ = generated(trained, asked(text))
+        tokens, _ = generated(trained, ASKED.format(text))
         assert "".join(each.token for each in reply.logprobs or ()) == reply.text == VERDICT
-        prompt = tokenizer(asked(text))["input_ids"]
+        prompt = tokenizer(ASKED.format(text))["input_ids"]
         with torch.no_grad():
             wanted = model(torch.tensor([prompt + tokens])).logits[0, len(prompt) - 1 :].log_softmax(-1)
         for found, row in zip(reply.logprobs or (), wanted, strict=False):
@@ -173,7 +170,7 @@ def test_sampling_settings_reach_the_model(tiny: Path, tmp_path: Path) -> None:
     assert said(answers(tmp_path / "tiny", left_open)) == greedy
 
 
-def test_an_interrupted_run_continues_with_the_same_texts(tiny: Path, runs: list[int]) -> None:
+def test_an_interrupted_run_continues_with_the_same_texts(tiny: Path, runs: list[int], tmp_path: Path) -> None:
     calls = [call(text, WARM) for text in TEXTS]
     whole = answers(tiny, calls, batch_size=3)
     runs.clear()
@@ -186,7 +183,7 @@ def test_an_interrupted_run_continues_with_the_same_texts(tiny: Path, runs: list
     assert [*model.replies(calls)] == whole and runs == [3, 3, 3, 2]
     assert (model.used["requests"], model.used["stored"]) == (3, 5)
     assert model.used["completion_tokens"] == sum(each.completion_tokens or 0 for each in whole[5:])
-    model = LocalModel(str(tiny), kept, batch_size=3)
+    model = LocalModel(str(shutil.copytree(tiny, tmp_path / "elsewhere" / "tiny")), kept, batch_size=3)
     assert [*model.replies([*calls, calls[0]])] == [*whole, whole[0]] and len(runs) == 4
     assert not {"_model", "_tokenizer"} & {*vars(model)}  # nothing is loaded if all answers are stored
 
@@ -227,30 +224,21 @@ def test_a_format_replaces_the_template_and_changes_the_request(base: Path, tiny
     assert said([reply]) == [generated(base, text)[1]]
     other = LocalModel(str(base), kept, template=Format("zephyr", zephyr.template + " "))
     assert model.identity != other.identity and not other.is_known(ChatRequest(messages, GREEDY))
-    names = ", ".join(format_names())
-    with pytest.raises(InputError, match=rf"^found no chat template in base, .*: name a format with .* \({names}\)$"):
+    with pytest.raises(InputError, match=r"^found no chat template in base, .*: name a format with .*, zephyr\)$"):
         answers(base, [call(TEXTS[0])])
-
-
-def adapted(base: Path, folder: Path, seed: int) -> Path:
-    import torch
-    from peft import LoraConfig, get_peft_model
-    from transformers import AutoModelForCausalLM
-
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        settings = LoraConfig(r=2, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
-        get_peft_model(AutoModelForCausalLM.from_pretrained(base), settings).save_pretrained(str(folder))
-    return folder
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_an_adapter_runs_on_its_base(tmp_path: Path) -> None:
-    from peft import PeftModel
+    import torch
+    from peft import LoraConfig, PeftModel, get_peft_model
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    base = tiny_chat(tmp_path / "base")
-    folder = adapted(base, tmp_path / "tuned", 1)
+    base, folder, other = tiny_chat(tmp_path / "base"), tmp_path / "tuned", tmp_path / "other" / "tuned"
+    settings = LoraConfig(r=2, lora_alpha=8, target_modules=["q_proj", "v_proj"], init_lora_weights=False)
+    for seed, path in enumerate((folder, other)):
+        torch.manual_seed(seed)
+        get_peft_model(AutoModelForCausalLM.from_pretrained(base), settings).save_pretrained(str(path))
     merged: Any = PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(base), folder)
     merged.merge_and_unload().save_pretrained(tmp_path / "merged")
     AutoTokenizer.from_pretrained(base).save_pretrained(tmp_path / "merged")
@@ -258,24 +246,14 @@ def test_an_adapter_runs_on_its_base(tmp_path: Path) -> None:
     found, expected, without = (said(answers(each, calls)) for each in (folder, tmp_path / "merged", base))
     assert found == expected != without
     identity = LocalModel(str(folder), Kept()).identity
-    assert LocalModel(str(adapted(base, tmp_path / "other" / "tuned", 2)), Kept()).identity != identity
-    shutil.copytree(tiny_chat(tmp_path / "new", seed=3), base, dirs_exist_ok=True)
+    assert LocalModel(str(other), Kept()).identity != identity
+    shutil.copytree(tiny_chat(tmp_path / "new", seed=3), base, dirs_exist_ok=True)  # of equal sizes
     assert LocalModel(str(folder), Kept()).identity != identity
 
 
-def test_the_identity_follows_the_weights_and_not_the_place(tiny: Path, tmp_path: Path) -> None:
-    moved = Path(shutil.copytree(tiny, tmp_path / "elsewhere" / "tiny"))
-    assert LocalModel(str(moved), Kept()).identity == LocalModel(str(tiny), Kept()).identity
-    weights = moved / "model.safetensors"
-    changed = bytearray(weights.read_bytes())
-    changed[-1] ^= 1  # equal size and header
-    weights.write_bytes(changed)
-    assert LocalModel(str(moved), Kept()).identity != LocalModel(str(tiny), Kept()).identity
-
-
 def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
     from safetensors.torch import load_file, save_file
-    from transformers import LlamaForCausalLM
 
     def refused(match: str, model: Path | str) -> None:
         with pytest.raises(InputError, match=match) as caught:
@@ -284,43 +262,32 @@ def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, mon
 
     (tmp_path / "empty").mkdir()
     refused(r"^found no weights in \S+empty, expected .safetensors or .bin: ", tmp_path / "empty")
-    refused(r"^the model ./gone cannot be loaded \(.*: name a folder, or a model on the Hub as owner/name$", "./gone")
+    refused(r"^found no folder ./gone, expected a model: ", "./gone")
+    refused(r"^the model mine/gone cannot be loaded \(.*: name a folder, or a model on the Hub", "mine/gone")
     broken = Path(shutil.copytree(tiny, tmp_path / "broken"))
     weights = load_file(tiny / "model.safetensors")
     weights["model.norm.weight"][0] = float("nan")
     save_file(weights, broken / "model.safetensors", metadata={"format": "pt"})
     refused(r"^the scores of the model are not finite: check its weights", broken)
-    for error in (RuntimeError("DefaultCPUAllocator: can't allocate memory"), MemoryError()):
-        with monkeypatch.context() as full:
-            full.setattr(LlamaForCausalLM, "forward", lambda *_, error=error, **__: (_ for _ in ()).throw(error))
-            refused(r"^1 prompts of \d+ tokens do not fit into the memory of cpu: lower --concurrency$", tiny)
+    with monkeypatch.context() as full:
+        full.setattr(torch.nn.functional, "linear", lambda *_: (_ for _ in ()).throw(RuntimeError("not enough memory")))
+        refused(r"^a batch of 1 prompts of \d+ tokens does not fit into the memory of cpu: lower --concurrency$", tiny)
     monkeypatch.setitem(sys.modules, "transformers", None)
     refused(r"^models on this machine need an extra \(.*\): `pip install 'fcconan\[neural\]'`$", tiny)
 
 
-# Formats: `¶` is a line break, `_` the mark of a space.
+# Formats: `¶` is a line break, `_` the mark of a space, `‖` the end of the prompt.
 SYSTEM, USER = {"role": "system", "content": "Answer kindly."}, {"role": "user", "content": "Ombrey sing."}
 SHOWN = [{"role": "user", "content": "Tessok cheat."}, {"role": "assistant", "content": "No."}]
 GOLDEN = {
-    "mistral": (
-        "<s> _Answer _kindly. ¶ ¶ ### _Input: ¶ Tessok _cheat. ¶ ¶ ### _Output: ¶ No. ¶ ¶ "
-        "### _Input: ¶ Ombrey _sing. ¶ ¶ ### _Output: ¶",
-        "They _do. </s>",
-    ),
-    "mistral-instruct": (
-        "<s> _[INST] _Answer _kindly. ¶ ¶ Tessok _cheat. _[/INST] _No. </s> _[INST] _Ombrey _sing. _[/INST]",
-        "_They _do. </s>",
-    ),
-    "zephyr": (
-        "<s> _<|system|> ¶ Answer _kindly. </s> _ ¶ <|user|> ¶ Tessok _cheat. </s> _ ¶ <|assistant|> ¶ No. </s> _ ¶ "
-        "<|user|> ¶ Ombrey _sing. </s> _ ¶ <|assistant|> ¶",
-        "They _do. </s>",
-    ),
-    "llama-2-chat": (
-        "<s> _[INST] _<<SYS>> ¶ Answer _kindly. ¶ <</SYS>> ¶ ¶ Tessok _cheat. _[/INST] _No. _ </s> "
-        "<s> _[INST] _Ombrey _sing. _[/INST]",
-        "_They _do. </s>",
-    ),
+    "mistral": "<s> _Answer _kindly. ¶ ¶ ### _Input: ¶ Tessok _cheat. ¶ ¶ ### _Output: ¶ No. ¶ ¶ "
+    "### _Input: ¶ Ombrey _sing. ¶ ¶ ### _Output: ¶ ‖ They _do. </s>",
+    "mistral-instruct": "<s> _[INST] _Answer _kindly. ¶ ¶ Tessok _cheat. _[/INST] _No. </s> "
+    "_[INST] _Ombrey _sing. _[/INST] ‖ _They _do. </s>",
+    "zephyr": "<s> _<|system|> ¶ Answer _kindly. </s> _ ¶ <|user|> ¶ Tessok _cheat. </s> _ ¶ <|assistant|> ¶ No. </s> "
+    "_ ¶ <|user|> ¶ Ombrey _sing. </s> _ ¶ <|assistant|> ¶ ‖ They _do. </s>",
+    "llama-2-chat": "<s> _[INST] _<<SYS>> ¶ Answer _kindly. ¶ <</SYS>> ¶ ¶ Tessok _cheat. _[/INST] _No. _ </s> "
+    "<s> _[INST] _Ombrey _sing. _[/INST] ‖ _They _do. </s>",
 }
 
 
@@ -336,7 +303,7 @@ def encoded(tokenizer: Any, template: str | None, messages: Any, reply: str = "T
 
 @pytest.mark.parametrize("name", GOLDEN)
 def test_formats_give_the_tokens_written_out_by_hand(name: str) -> None:
-    prompt, answer = map(pieces, GOLDEN[name])
+    prompt, answer = map(pieces, GOLDEN[name].split(" ‖ "))
     chat = load_format(name)
     assert encoded(llama_like("{{ 'ignored' }}"), chat.template, [SYSTEM, *SHOWN, USER]) == (prompt, answer)
     assert chat.marks and all(mark in "".join(prompt).replace("▁", " ") for mark in chat.marks)
@@ -351,13 +318,10 @@ def test_dialogpt_reads_turns_that_end_and_nothing_else() -> None:
     assert encoded(tokenizer, template, [SYSTEM, USER])[0] == ["Answer", "Ġkindly", ".", "Ċ", "Ċ", *said]
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        "{% for m in messages %}{{ raise_exception('no') if m.role == 'system' }}{{ m.content }}{% endfor %}",
-        "{% for m in messages if m.role != 'system' %}{{ m.content }}{% endfor %}",
-    ],
-)
+REFUSES = "{% for m in messages %}{{ raise_exception('no') if m.role == 'system' }}{{ m.content }}{% endfor %}"
+
+
+@pytest.mark.parametrize("template", [REFUSES, REFUSES.replace("in messages", "in messages if m.role != 'system'")])
 def test_an_instruction_is_never_left_out(template: str) -> None:
     tokenizer = llama_like(template)
     assert encoded(tokenizer, None, [SYSTEM, USER])[0] == pieces("_Answer _kindly. ¶ ¶ Ombrey _sing.")
@@ -368,23 +332,15 @@ def test_an_instruction_is_never_left_out(template: str) -> None:
 @pytest.mark.parametrize(
     ("template", "between"),
     [
-        ("{% for m in messages %}{{ m.content }}:{% endfor %}", ""),  # more after every message
-        ("{% for m in messages %}{{ m.content }}</s>{% endfor %}", ""),  # an end token
+        ("{% for m in messages %}{{ m.content }}</s>:{% endfor %}", ""),  # more after every message
         ("{% for m in messages %}{{ ' ' ~ m.content }}{% endfor %}", " "),
-        ("{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}:b{% endif %}", ""),
         ("{{ messages[-1].content if messages[-1].role == 'user' else raise_exception('no') }}:", ""),  # prompts only
+        ("{{ messages[0].content }}:{{ messages[1].content if messages[1:] else '' }}", ""),  # `:x` is a token
     ],
 )
 def test_a_pair_is_its_prompt_its_answer_and_one_end(template: str, between: str) -> None:
-    found = encoded(letters(template, merges=[]), None, [{"role": "user", "content": "abc"}], " xyz\n")
+    found = encoded(letters(template, merges=[(":", "x")]), None, [{"role": "user", "content": "abc"}], " xyz\n")
     assert found[1] == [*between, *"xyz", "</s>"]
-
-
-def test_a_token_across_prompt_and_answer_is_taken_apart() -> None:
-    template = "{{ messages[0].content }}:{{ messages[1].content if messages[1:] else '' }}"
-    tokenizer = letters(template, merges=[(":", "x")])
-    assert tokenizer.tokenize("abc:xyz")[3] == ":x"
-    assert encoded(tokenizer, None, [{"role": "user", "content": "abc"}], "xyz") == ([*"abc:"], [*"xyz", "</s>"])
 
 
 def test_formats_are_found_by_name_and_by_path(tmp_path: Path) -> None:

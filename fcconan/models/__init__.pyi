@@ -16,7 +16,9 @@ from .budget import (
 )
 from .chat_template import (
     Format as Format,
+    control_tokens as control_tokens,
     encode_pair as encode_pair,
+    find_token as find_token,
     format_names as format_names,
     load_format as load_format,
 )
@@ -34,7 +36,6 @@ from .local import (
     LocalModel as LocalModel,
     loading_errors as loading_errors,
     locate_model as locate_model,
-    longest_context as longest_context,
     stop_in as stop_in,
 )
 from .replay import (

@@ -183,18 +183,11 @@ class _OldStore:
     """The store of answers in the form that `LocalModel` expects."""
 
     def __init__(self, answers: "AnswerStore") -> None:
-        self._answers = answers
+        self._answers, self.put = answers, answers.put
 
     def get(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        from fcconan.models.requests import Request
-
-        found = self._answers.get(Request(request))
+        found = self._answers.get(request)
         return None if found is None else found.response
-
-    def put(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
-        from fcconan.models.requests import Finished, Request
-
-        self._answers.put_all([Finished(Request(request), response)])
 
 
 def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "CommandRun":

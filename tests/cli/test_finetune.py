@@ -89,7 +89,7 @@ def test_bad_input_is_one_line(run_cli: RunCli, tiny: Path, demo: Path, tmp_path
     empty = tmp_path / "empty.jsonl"
     empty.write_text('{"hate_speech": "The Ombrey steal.", "counter_narrative": ""}\n')
     for options, said in (
-        (["--base-model", "nobody/nothing"], "the model nobody/nothing cannot be found"),
+        (["--base-model", "nobody/nothing"], "the model nobody/nothing cannot be loaded"),
         (["--base-model", bare], "bare has no chat template: name a format with --prompt-format (dialogpt, "),
         (["--base-model", tiny, "--preset", "gpt"], "there is no preset 'gpt': choose one of pairwise-qlora"),
         (["--base-model", tiny, "--tuning", "qlora", "--device", "cpu"], "method qlora holds the model in 4 bit"),

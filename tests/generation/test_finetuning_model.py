@@ -140,9 +140,9 @@ def test_models_that_cannot_be_tuned_are_refused(tiny: Path, tmp_path: Path) -> 
     (adapter / "adapter_model.safetensors").write_text("")
     with pytest.raises(InputError, match="holds an adapter: fine-tune the model that it belongs to"):
         PretrainedModel(str(adapter))
-    with pytest.raises(InputError, match="the model nobody/nothing cannot be found"):
+    with pytest.raises(InputError, match="the model nobody/nothing cannot be loaded"):
         PretrainedModel("nobody/nothing")
-    with pytest.raises(InputError, match=f"no model folder at {tmp_path}/nothing"):
+    with pytest.raises(InputError, match=f"found no folder {tmp_path}/nothing"):
         PretrainedModel(str(tmp_path / "nothing"))
     with pytest.raises(InputError, match="there is no device 'abacus' to train on: give cpu"):
         Finetuner(PretrainedModel(str(tiny)), SimpleNamespace(), FinetuningSettings(), device="abacus")  # type: ignore[arg-type]

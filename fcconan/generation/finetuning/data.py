@@ -212,7 +212,7 @@ def encode(
     Raises:
         InputError: The prompt needs more than the message, or no pair is usable.
     """
-    from fcconan.models.chat_template import control_tokens, encode_pair, find_token
+    from fcconan.models import control_tokens, encode_pair, find_token
 
     shown = sorted(set(prompt.variables) - {"hate_speech", "language"})
     if shown:

@@ -27,7 +27,7 @@ from fcconan.generation.finetuning.model import (
 )
 from fcconan.generation.finetuning.run import Entry, Notify, TrainingInputs, baseline_loss, perplexity, train_with_rate
 from fcconan.generation.finetuning.settings import FinetuningSettings
-from fcconan.models import format_names, longest_context
+from fcconan.models import format_names
 
 REPORT = "training.json"
 CURVE = "curve.svg"
@@ -89,7 +89,9 @@ class Finetuner:
             raise InputError(
                 f"{base.name} has no chat template: name a format with --prompt-format ({', '.join(format_names())})"
             )
-        context = longest_context(base.found.path)
+        from transformers import AutoConfig
+
+        context = AutoConfig.from_pretrained(base.found.path).get_text_config().max_position_embeddings
         longest = min(settings.max_length, context)
         self._left_out: dict[str, dict[str, list[str]]] = {}
         self._encoded: dict[str, list[EncodedPair]] = {}
