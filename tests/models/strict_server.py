@@ -48,7 +48,9 @@ def _answer(body: Body, text: str, context: int, alternatives: tuple[str, ...]) 
     prompt = sum(len(message["content"].split()) for message in body["messages"])
     limit = body.get("max_tokens") or context
     if prompt > context:
-        said = f"This model's maximum context length is {context} tokens. However, you requested {prompt + limit} tokens "
+        said = (
+            f"This model's maximum context length is {context} tokens. However, you requested {prompt + limit} tokens "
+        )
         said += f"({prompt} in the messages, {limit} in the completion). Please reduce the length of the messages or "
         return _error(400, f"{said}completion.", "invalid_request_error", "messages", "context_length_exceeded")
     tokens = re.findall(r"\s*\w+|\s*\W", text)

@@ -51,4 +51,3 @@ def test_what_it_cannot_read_at_once_is_too_long_and_what_it_cuts_is_truncated()
     assert "maximum context length is 50 tokens" in found[0].detail and found[1].cut == "four of"
     assert len(notes) == 1 and "too_long 1" in notes[0]
     assert used == [1, 0]
-

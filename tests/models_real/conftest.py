@@ -103,7 +103,9 @@ def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[M
     finally:
         running.kill()
         seconds = time.monotonic() - started
-        _report.append(f"{QWEN}: {running.answered} answers in {seconds:.0f} s, at most {running.peak:.2f} GB of memory")
+        _report.append(
+            f"{QWEN}: {running.answered} answers in {seconds:.0f} s, at most {running.peak:.2f} GB of memory"
+        )
 
 
 @pytest.fixture
@@ -119,7 +121,15 @@ def fcconan(environment: dict[str, str], tmp_path: Path) -> Fcconan:
 
     def run(*words: object) -> dict[str, Any]:
         started = time.monotonic()
-        command = [sys.executable, "-m", "fcconan", *map(str, words), "--json", str(tmp_path / "result.json"), "--force"]
+        command = [
+            sys.executable,
+            "-m",
+            "fcconan",
+            *map(str, words),
+            "--json",
+            str(tmp_path / "result.json"),
+            "--force",
+        ]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path, timeout=600
         )
