@@ -11,6 +11,7 @@ from .groups import (
 )
 from .judging import (
     Judge as Judge,
+    rate as rate,
 )
 from .parsing import (
     AspectField as AspectField,
@@ -57,14 +58,10 @@ from .services import (
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
     NewCampaignResult as NewCampaignResult,
-    PromptOptions as PromptOptions,
-    PromptResult as PromptResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    RateOptions as RateOptions,
-    RateResult as RateResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
     RubricOptions as RubricOptions,
@@ -98,8 +95,6 @@ from .services import (
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
-    rate as rate,
-    show_prompt as show_prompt,
     simulate as simulate,
     tier as tier,
     train_rater as train_rater,

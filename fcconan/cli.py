@@ -25,6 +25,10 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "judge rate": (
+        "fcconan.judging.rating:rate",
+        "Rate each reply on each aspect of a task, with language models or learned raters.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -39,7 +43,7 @@ OLD = {
     "annotate": "Run an annotation campaign.",
 }
 # Commands with a table for a paper, and commands with rows that other commands read.
-OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics"}}
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"judge rate", "metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 
@@ -84,7 +88,7 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
-        out: File for the rows that other commands read, of metrics: .csv, .tsv, .jsonl or .parquet.
+        out: File for the rows that other commands read, of metrics and judge rate: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 

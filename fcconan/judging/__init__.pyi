@@ -2,7 +2,6 @@ from .audit.analysis import (
     audit_judge as audit_judge,
 )
 from .background import (
-    KnownKnowledge as KnownKnowledge,
     Passages as Passages,
 )
 from .calibration.data import (
@@ -71,29 +70,20 @@ from .people import (
     human_means as human_means,
 )
 from .prompts import (
+    TEXTS as TEXTS,
     PromptTemplate as PromptTemplate,
-    dump_prompt as dump_prompt,
     load_prompt as load_prompt,
+    prompt_variables as prompt_variables,
+    rating_prompt as rating_prompt,
+    rating_schema as rating_schema,
 )
 from .rating import (
-    LABELLED as LABELLED,
-    RATED as RATED,
     Judge as Judge,
-    ModelJudge as ModelJudge,
-    RatingSummary as RatingSummary,
-    Row as Row,
+    rate as rate,
 )
 from .rubrics import (
     draft_rubric as draft_rubric,
     load_rubric as load_rubric,
-)
-from .strategies import (
-    TEXTS as TEXTS,
-    RatingPlan as RatingPlan,
-    RatingQuestion as RatingQuestion,
-)
-from .streams import (
-    match_answers as match_answers,
 )
 from .tasks import (
     Aspect as Aspect,

@@ -81,11 +81,6 @@ from .generated_replies import (
     GenerateResult as GenerateResult,
     generate as generate,
 )
-from .judgements import (
-    RateOptions as RateOptions,
-    RateResult as RateResult,
-    rate as rate,
-)
 from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
@@ -108,9 +103,6 @@ from .preferences import (
 )
 from .prompts import (
     COMPARISON_FORMATS as COMPARISON_FORMATS,
-    PromptOptions as PromptOptions,
-    PromptResult as PromptResult,
-    show_prompt as show_prompt,
 )
 from .publication import (
     PublishOptions as PublishOptions,

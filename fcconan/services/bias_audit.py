@@ -67,7 +67,8 @@ def audit(
         >>> float(found.loc["modal_share", "value"])
         1.0
     """
-    from fcconan.judging import COMPARISON_COLUMNS, RATED, audit_judge
+    from fcconan.data import RATED
+    from fcconan.judging import COMPARISON_COLUMNS, audit_judge
 
     if not _is_given(ratings) and not _is_given(comparisons):
         raise InputError("nothing to audit: give --ratings FILE or --comparisons FILE")
@@ -88,7 +89,7 @@ def audit(
             table.companions = [judged]
     found = audit_judge(
         replies=None if judged is None else list(judged),
-        ratings=_rows(rated, RATED, options),
+        ratings=_rows(rated, RATED.kinds, options),
         comparisons=_rows(compared, COMPARISON_COLUMNS, options),
         own=options.self_judge or None,
         population=_population(options, rated, compared, judged),

@@ -1,22 +1,16 @@
 """Prompts of judges: groups of options, and the messages that a model is sent, as prompt files."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Any, Literal, assert_never
 
-import fcconan
 from fcconan.data import task_names
-from fcconan.errors import InputError
-from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import Configuration, option, output
 from fcconan.services.options import Decoding, Endpoint, PartSelection
-from fcconan.services.results import Result
-from fcconan.services.rows import Source, check_systems, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
-    from fcconan.judging import RatingQuestion, Task
-    from fcconan.models import Messages
+    from fcconan.judging import Task
 
 PROMPT = "Prompt"
 RatingMethod = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
@@ -117,18 +111,6 @@ def steps_of(paths: Sequence[Path], task: "Task") -> dict[str, list[str]] | None
     return {each.aspect: each.onto(task.aspect(each.aspect)).steps for each in loaded}
 
 
-def expected_answer(questions: "Sequence[RatingQuestion]") -> str:
-    """Returns the form of the answers to questions, for messages."""
-    first = questions[0]
-    names = [aspect.name for question in questions for aspect in question.aspects]
-    return {
-        "object": f'a JSON object with {", ".join(names)}, such as {{"{names[0] if names else "label"}": ...}}',
-        "number": "a grade alone, such as 3",
-        "result": "[RESULT] and a grade at the end, such as [RESULT] 3",
-        "label": 'a JSON object such as {"label": "..."}',
-    }[first.form]
-
-
 def task_of(name: str, aspects: Sequence[str] = ()) -> "Task":
     """Returns a task, with only some of its aspects where they are named.
 
@@ -192,127 +174,3 @@ def comparison_judge(
 
 def _refuse_judgelm(options: ComparisonPrompt) -> None:
     options.refuse("explain", "show_reference", why="only for --comparison-format judgelm")
-
-
-TASK, COMPARISON = "multi-aspect", "pairwise"
-
-
-class PromptOptions(RatingPrompt, ComparisonPrompt, Background, PartSelection):
-    """Which prompt is shown."""
-
-    task: str | None = task_option(None)
-    comparison_format: Literal["choice", "judgelm"] | None = _format_option(None)  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, repr=False)
-class PromptResult(Result):
-    """Prompts; the main table has a row for each message.
-
-    Attributes:
-        prompts: The messages of each prompt.
-    """
-
-    prompts: "Sequence[Messages]"
-
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """Returns number of the prompt, role and content of each message."""
-        return [{"prompt": number, **each} for number, prompt in enumerate(self.prompts, 1) for each in prompt]
-
-    @property
-    def signature(self) -> str:
-        """The package version and the hash of the prompts."""
-        from fcconan.data import short_hash
-
-        return f"fcconan:{fcconan.__version__}|prompts:{short_hash(self.text())}"
-
-    def text(self) -> str:
-        """Returns the prompts as a prompt file each, with `---` between them."""
-        from fcconan.judging import dump_prompt
-
-        return "---\n".join(dump_prompt(messages) for messages in self.prompts)
-
-
-def show_prompt(
-    options: PromptOptions = PromptOptions(),
-    *,
-    dataset: Annotated[Source | None, rows_argument("--dataset", "Dataset whose first texts fill the prompt.")] = None,
-) -> PromptResult:
-    """Returns the messages that a model would be sent; without a dataset, with variables for the texts.
-
-    Args:
-        options: The options.
-        dataset: Replies, of which the first complete one fills the prompt.
-
-    Returns:
-        The prompts (`prompts`), each a list of messages. The main table has one row for each message, with the columns
-        `prompt` (number, from 1), `role` and `content`.
-
-    Raises:
-        InputError: Options do not go together, or no reply can be judged.
-
-    Examples:
-        >>> prompt = show_prompt(PromptOptions(task="cseval", aspect=("relevance",)))
-        >>> [message["role"] for message in prompt.prompts[0]]
-        ['system', 'user']
-    """
-    from fcconan.judging import load_rubric
-
-    chosen = load_rubric(options.task or (TASK if options.comparison_format is None else COMPARISON))
-    if options.comparison_format is not None or chosen.unit == "comparison":
-        found = [_of_comparison(options, dataset)]
-    else:
-        found = _of_rating(options, chosen, dataset)
-    return PromptResult({"prompts": found}, found)
-
-
-def _of_comparison(options: PromptOptions, dataset: Source | None) -> "Messages":
-    """Returns the prompt of a comparison.
-
-    Raises:
-        InputError: An option is for ratings.
-    """
-    of_ratings = ("rating_method", "aspect", "steps", "background", "passages")
-    options.refuse(*of_ratings, why="only for `fcconan judge rate`, and this is a comparison")
-    judge = comparison_judge(options, options.task or COMPARISON)
-    replies = None
-    if dataset is not None:
-        replies = open_rows("replies", dataset, options)
-        check_systems(dataset, replies)
-    return _first_pair(judge, replies)
-
-
-def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "list[Messages]":
-    """Returns the prompts of a rating, one for each question."""
-    from fcconan.judging import ModelJudge, RatingPlan
-    from fcconan.models import UnaskedModel
-
-    _refuse_judgelm(options)
-    plan = RatingPlan(
-        task,
-        options.rating_method or METHOD,
-        aspects=options.aspect or None,
-        prompt=options.prompt,
-        steps=steps_of(options.steps, task),
-    )
-    questions = plan.questions()
-    knowledge = knowledge_of(options, shown="background" in plan.texts)
-    if dataset is None:
-        return [[{"role": role, "content": content} for role, content in each.prompt.messages] for each in questions]
-    rating = ModelJudge(UnaskedModel(), plan, background=knowledge)
-    for row in open_rows("replies", dataset, options):
-        if calls := rating.calls(row):
-            # Samples have the same messages.
-            return list({str(call.messages): call.messages for call in calls}.values())
-    raise InputError(f"{names_of(dataset)} has no reply that can be judged: check its columns")
-
-
-def _first_pair(judge: Any, replies: Any) -> "Messages":
-    """Returns the messages about the first pair that can be compared; without replies, with variables for texts."""
-    from fcconan.judging import ReplyPair, all_pairs, comparison_calls
-
-    marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
-    a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))
-    for pair in [ReplyPair(a, b)] if replies is None else all_pairs(replies):
-        if calls := comparison_calls(pair, judge):
-            return calls[0].messages
-    raise InputError("no two replies can be compared: check the columns of the dataset")

@@ -2,7 +2,6 @@
 
 from fcconan import services
 from fcconan.oldcli.command import Command
-from fcconan.oldcli.judge.targets import holds
 from fcconan.oldcli.model_output import print_failed, with_dry_run
 from fcconan.oldcli.progress import CountProgress
 
@@ -30,6 +29,5 @@ COMMAND = Command(
     show=_show,
     detailed=True,
     protected=True,
-    resumes=holds("COMPARED"),
     keywords={"progress": CountProgress("comparing")},
 )
