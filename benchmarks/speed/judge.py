@@ -91,26 +91,21 @@ def serve(latency: float) -> None:
 
 def rate(port: int, replies: Path, folder: Path, out: Path) -> None:
     """Rate replies and print wall time, CPU time and peak memory in MB."""
-    from fcconan.data.files import RowWriter
-    from fcconan.data.tables import open_table
-    from fcconan.judging.rating import RATED, ModelJudge
-    from fcconan.judging.strategies import RatingPlan
-    from fcconan.judging.tasks import load_task
-    from fcconan.models.client import Client
-    from fcconan.models.endpoint import EndpointModel
+    os.environ["FCCONAN_CACHE"] = str(folder)
+    import openai  # noqa: F401  # not part of the measured time
+    import pandas as pd  # noqa: F401
 
-    import aiohttp  # isort: skip  # noqa: F401  # not part of the measured time
+    import fcconan
+    from fcconan import Endpoint
 
-    plan = RatingPlan(load_task("cseval"), aspects=("relevance",))
     begin, begin_cpu = time.perf_counter(), time.process_time()
-    client = Client(journal=folder / "journal.jsonl", base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
-    judge = ModelJudge(EndpointModel(client, "fixed-latency"), plan)
-    with RowWriter(out, RATED) as writer:
-        for rows in judge.rate(open_table("replies", [replies])):
-            writer.write(rows)
+    endpoint = Endpoint(base_url=f"http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
+    result = fcconan.rate(replies, model="fixed-latency", task="cseval", aspect=("relevance",), endpoint=endpoint)
+    result.write(out)
     seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "peak_mb": peak, "sent": client.sent}))
+    sent = int(result.to_frame("usage")["requests"].sum())
+    print(json.dumps({"seconds": seconds, "cpu_seconds": cpu, "peak_mb": peak, "sent": sent}))
 
 
 def plain(port: int, number: int) -> None:
@@ -210,15 +205,15 @@ def measure(number: int, latency: float) -> dict[str, Any]:
         "seconds_many": runs["many"]["seconds"],
         "seconds_resumed": runs["again"]["seconds"],
         "ratios": {
-            "throughput, fcconan / ideal": (ideal / runs["few"]["seconds"], "at least 0.95"),
+            "throughput, fcconan / ideal": (ideal / runs["few"]["seconds"], "at least 0.90"),
             "throughput, plain client / ideal": (ideal / runs["plain"]["seconds"], "about 0.98"),
             "throughput, fcconan / plain client": (runs["plain"]["seconds"] / runs["few"]["seconds"], "at least 0.97"),
-            "CPU, ms a request": (cpu_of(runs["few"]), "at most 2"),
-            "CPU, ms a request, ten times the replies": (cpu_of(runs["many"]), "at most 2"),
+            "CPU, ms a request": (cpu_of(runs["few"]), "at most 4"),
+            "CPU, ms a request, ten times the replies": (cpu_of(runs["many"]), "at most 4"),
             "CPU, plain client, ms a request": (cpu_of(runs["plain"]), ""),
             "throughput, fcconan / ideal, ten times the replies": (ideal * TIMES_MORE / runs["many"]["seconds"], ""),
             "memory, ten times the replies / once": (runs["many"]["peak_mb"] / runs["few"]["peak_mb"], "about 1"),
-            "time, all answers stored / run": (runs["again"]["seconds"] / runs["many"]["seconds"], ""),
+            "time, all answers stored / run": (runs["again"]["seconds"] / runs["many"]["seconds"], "at most 0.05"),
         },
     }
 

@@ -108,7 +108,7 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
             return frame, f"{path.name}@{_hash(frame)}"
         return _read_path(kinds, path, split)
     if isinstance(source, Result):
-        source = source.to_frame()
+        source = source.to_frame(source.out)
     if isinstance(source, Mapping) and hasattr(source, "num_rows"):  # a `datasets.DatasetDict`
         if split not in source:
             raise InputError(f"the dataset has the splits {', '.join(source)}: choose one with --split")

@@ -81,8 +81,7 @@ class Judge(Protocol):
 
 
 def rate(
-    replies: RowSource,
-    *,
+    *replies: RowSource,
     model: Models,
     task: str = "multi-aspect",
     aspect: tuple[str, ...] = (),
@@ -110,7 +109,7 @@ def rate(
     names. A failed rating is missing, with a reason.
 
     Args:
-        replies: File, dataset folder, or name of a dataset with replies.
+        replies: Files, dataset folders, or names of datasets with replies.
         model: Models: names at the endpoint, local:FOLDER_OR_NAME, replay:FILE of recorded outputs, or learned:FOLDER
             of judge train; in Python also models, and judges with `name` and `rate(replies)`.
         task: Annotation task: a name of the catalogue, a task.yaml, or a rubric file (CSV or JSON).
@@ -156,7 +155,7 @@ def rate(
     """
     import pandas as pd
 
-    table, _, name = read("replies", replies, rows=rows)
+    table, _, name = read("replies", *replies, rows=rows)
     for each in ("text", "hate_speech"):
         if theirs := first_column(dict.fromkeys(table), each):
             table[each] = table[theirs]
