@@ -236,12 +236,10 @@ def reproduce(found: Json, *_: Any) -> Iterator[Row]:
     yield from from_tables({"values": of}, keys=keys, row="K01", values=columns)
 
 
-def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the ratings that `judge rate` writes; reasons of missing values are replaced by another grammar."""
-    table, rows, kinds = rows_of(place / _out(words)), {"reason": "J18"}, {"reason": REPLACED}
-    of = {"rows": [{**each, "low": None} for each in table]}
-    keys = ("reply_id", "aspect")
-    yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
+def rate(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads the ratings of `judge rate`."""
+    rows = [{**each, "low": None} for each in found["tables"]["ratings"]]
+    yield from from_tables({"rows": rows}, keys=("reply_id", "aspect"), row="J02", values=("value",))
 
 
 def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
