@@ -244,10 +244,8 @@ def rate(found: Json, *_: Any) -> Iterator[Row]:
 
 def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
     """Reads the verdicts that `judge compare` writes."""
-    rows, kinds, keys = {"reason": "J18"}, {"reason": REPLACED}, ("reply_a", "reply_b")
-    columns = ("verdict", "score_a", "score_b", "reason")
     table = {"rows": rows_of(place / _out(words))}
-    yield from from_tables(table, keys=keys, row="J07", values=columns, rows=rows, kinds=kinds)
+    yield from from_tables(table, keys=("reply_a", "reply_b"), row="J07", values=("verdict", "score_a", "score_b"))
 
 
 def train(found: Json, *_: Any) -> Iterator[Row]:
