@@ -18,7 +18,6 @@ from fcconan.oldcli import (
     build,
     generate,
     hydrate,
-    judge,
     list_datasets,
     publish,
 )
@@ -48,7 +47,6 @@ for panel, verbs in COMMANDS.items():
     for verb in verbs:
         verb.COMMAND.add_to(app, panel)
 app.add_typer(annotate.app, rich_help_panel="Campaigns and judges")
-app.add_typer(judge.app, rich_help_panel="Campaigns and judges")
 
 
 @app.callback(invoke_without_command=True)

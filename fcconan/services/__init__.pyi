@@ -71,11 +71,6 @@ from .generated_replies import (
     GenerateResult as GenerateResult,
     generate as generate,
 )
-from .judgements import (
-    RateOptions as RateOptions,
-    RateResult as RateResult,
-    rate as rate,
-)
 from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
@@ -90,11 +85,6 @@ from .options import (
     Bootstrap as Bootstrap,
     Endpoint as Endpoint,
     RowSelection as RowSelection,
-)
-from .prompts import (
-    PromptOptions as PromptOptions,
-    PromptResult as PromptResult,
-    show_prompt as show_prompt,
 )
 from .publication import (
     PublishOptions as PublishOptions,
