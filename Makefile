@@ -74,7 +74,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # Mutation tests: thousands of small changes of the code; hours on two cores.
-# One module: make mutants MUTANTS='fcconan.parsing.parsers.*'
+# One module: make mutants MUTANTS='fcconan.parsing.*'
 mutants: $(VENV)/.dev
 	$(INSTALL) 'mutmut>=3.8,<4'
 	$(BIN)/mutmut run $(MUTANTS)

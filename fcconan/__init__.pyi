@@ -4,6 +4,9 @@ from .building import (
 from .errors import (
     InputError as InputError,
 )
+from .generation import (
+    finetune as finetune,
+)
 from .groups import (
     Bootstrap as Bootstrap,
     Endpoint as Endpoint,
@@ -11,8 +14,11 @@ from .groups import (
 )
 from .judging import (
     Judge as Judge,
+    audit as audit,
     calibrate as calibrate,
+    compare as compare,
     draft_rubric as draft_rubric,
+    train_rater as train_rater,
 )
 from .parsing import (
     AspectField as AspectField,
@@ -41,15 +47,9 @@ from .services import (
     AdjudicateResult as AdjudicateResult,
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
-    AuditOptions as AuditOptions,
-    AuditResult as AuditResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
-    CompareOptions as CompareOptions,
-    CompareResult as CompareResult,
-    FinetuneOptions as FinetuneOptions,
-    FinetuneResult as FinetuneResult,
     GenerateOptions as GenerateOptions,
     GenerateResult as GenerateResult,
     HydrateOptions as HydrateOptions,
@@ -75,18 +75,13 @@ from .services import (
     StatusResult as StatusResult,
     TierOptions as TierOptions,
     TierResult as TierResult,
-    TrainRaterOptions as TrainRaterOptions,
-    TrainRaterResult as TrainRaterResult,
     ValidateOptions as ValidateOptions,
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
     assign as assign,
-    audit as audit,
     build as build,
     campaign_status as campaign_status,
-    compare as compare,
     export_sheets as export_sheets,
-    finetune as finetune,
     generate as generate,
     hydrate as hydrate,
     import_answers as import_answers,
@@ -98,7 +93,6 @@ from .services import (
     show_prompt as show_prompt,
     simulate as simulate,
     tier as tier,
-    train_rater as train_rater,
     update_raters as update_raters,
     validate as validate,
 )

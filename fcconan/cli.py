@@ -33,6 +33,16 @@ COMMANDS = {
         "fcconan.judging.rubric_drafts:draft_rubric",
         "Draft the rubric of a new aspect with a language model, for a person to edit.",
     ),
+    "finetune": (
+        "fcconan.generation.finetuning:finetune",
+        "Fine-tune a language model on pairs of hate speech and counter-narratives.",
+    ),
+    "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
+    "judge compare": (
+        "fcconan.judging.comparison:compare",
+        "Compare replies of different systems to one message in pairs, by language models.",
+    ),
+    "judge audit": ("fcconan.judging.auditing:audit", "Measure biases of judges."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -42,12 +52,11 @@ OLD = {
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
     "generate": "Generate replies.",
-    "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
     "annotate": "Run an annotation campaign.",
 }
 # Commands with a table for a paper, and commands with rows that other commands read.
-OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics"}}
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics", "judge compare"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 
@@ -92,7 +101,7 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
-        out: File for the rows that other commands read, of metrics: .csv, .tsv, .jsonl or .parquet.
+        out: File for the rows that other commands read, of metrics and judge compare: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 

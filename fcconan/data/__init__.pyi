@@ -95,7 +95,6 @@ from .ids import (
 )
 from .leakage import (
     LeakageIndex as LeakageIndex,
-    balanced_folds as balanced_folds,
     connected_groups as connected_groups,
     leakage_groups as leakage_groups,
     message_codes as message_codes,
@@ -119,6 +118,7 @@ from .reader import (
     RowSource as RowSource,
     add_replies as add_replies,
     read as read,
+    reply_texts as reply_texts,
 )
 from .reply_ids import (
     UNKNOWN as UNKNOWN,

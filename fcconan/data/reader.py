@@ -10,12 +10,12 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import MAPPED_COLUMNS, NEEDED
+from fcconan.data.columns import MAPPED_COLUMNS, NEEDED, TEXTS, first_column
 from fcconan.data.content import did_you_mean
 from fcconan.data.files import SUFFIXES, list_configs, part_files
-from fcconan.data.ids import ID_COLUMNS, cell_text, is_missing, name_with_hash
+from fcconan.data.ids import ID_COLUMNS, cell_list, cell_text, is_missing, name_with_hash
 from fcconan.data.manifest import MANIFEST, read_manifest
-from fcconan.data.schemas import COMPARISON, PAIR, RATING, REPLY, VOTE
+from fcconan.data.schemas import ABOUT_REPLY, COMPARISON, PAIR, RATING, REPLY, VOTE
 from fcconan.data.tables import open_table
 from fcconan.errors import InputError
 from fcconan.groups import Rows
@@ -108,7 +108,7 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
             return frame, f"{path.name}@{_hash(frame)}"
         return _read_path(kinds, path, split)
     if isinstance(source, Result):
-        source = source.to_frame()
+        source = source.to_frame(source.out)
     if isinstance(source, Mapping) and hasattr(source, "num_rows"):  # a `datasets.DatasetDict`
         if split not in source:
             raise InputError(f"the dataset has the splits {', '.join(source)}: choose one with --split")
@@ -212,6 +212,33 @@ def add_replies(ratings: "DataFrame", replies: "DataFrame") -> "DataFrame":
             f"the replies lack {lost.sum()} of {len(found)} rated ones, such as {found['reply_id'][lost].iloc[0]}: "
             "give the replies that were rated"
         )
+    return found
+
+
+def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
+    """Returns replies with texts, lists of references without empty ones, and messages; a missing text is empty.
+
+    Args:
+        replies: Rows of replies, as `read` returns them.
+        name: Their name, for messages.
+
+    Raises:
+        InputError: There is no column of texts, or a reply occurs twice.
+    """
+    import numpy as np
+
+    there = {each: first_column(dict.fromkeys(replies), each) for each in TEXTS}
+    if there["text"] is None:
+        raise InputError(f"{name} has no column text, only {', '.join(replies)}: name it with --rename.text COLUMN")
+    if (again := replies["reply_id"].duplicated()).any():
+        raise InputError(f"{name} has the reply {replies['reply_id'][again].iloc[0]} twice: remove one")
+    found = replies.reindex(columns=["reply_id", *ABOUT_REPLY])
+    for each, theirs in there.items():
+        found[each] = [*replies[theirs]] if theirs else ""
+    for each in ("text", "hate_speech"):
+        found[each] = ["" if is_missing(cell) else str(cell) for cell in found[each]]
+    lists = [[*cell] if isinstance(cell, np.ndarray) else cell_list(cell) for cell in found["references"]]
+    found["references"] = [[each for each in own if not is_missing(each) and str(each).strip()] for own in lists]
     return found
 
 

@@ -6,23 +6,8 @@ from .decoding import (
 from .examples import (
     Examples as Examples,
 )
-from .finetuning.data import (
-    prepare_pairs as prepare_pairs,
-)
-from .finetuning.model import (
-    PretrainedModel as PretrainedModel,
-)
-from .finetuning.run import (
-    DIVERGED as DIVERGED,
-)
-from .finetuning.search import (
-    Finetuner as Finetuner,
-    FinetuningData as FinetuningData,
-)
-from .finetuning.settings import (
-    FinetuningSettings as FinetuningSettings,
-    load_finetuning as load_finetuning,
-    preset_names as preset_names,
+from .finetuning import (
+    finetune as finetune,
 )
 from .generators import (
     Generator as Generator,

@@ -1,5 +1,5 @@
-from .audit.analysis import (
-    audit_judge as audit_judge,
+from .auditing import (
+    audit as audit,
 )
 from .background import (
     KnownKnowledge as KnownKnowledge,
@@ -9,50 +9,13 @@ from .calibration import (
     calibrate as calibrate,
     load_steps as load_steps,
 )
-from .comparison.judge import (
-    COMPARISON_COLUMNS as COMPARISON_COLUMNS,
-    compare_pairs as compare_pairs,
-    comparison_calls as comparison_calls,
+from .comparison import (
+    compare as compare,
+    draw_pairs as draw_pairs,
+    reply_pairs as reply_pairs,
 )
-from .comparison.pairs import (
-    ReplyPair as ReplyPair,
-    all_pairs as all_pairs,
-    budgeted_pairs as budgeted_pairs,
-)
-from .comparison.protocols import (
-    FAST_TOKENS as FAST_TOKENS,
-    ChoiceJudge as ChoiceJudge,
-    JudgeLM as JudgeLM,
-)
-from .comparison.summary import (
-    ComparisonSummary as ComparisonSummary,
-)
-from .learned.features import (
-    compute_features as compute_features,
-)
-from .learned.files import (
-    load_rater as load_rater,
-    rater_name as rater_name,
-)
-from .learned.folds import (
-    fold_numbers as fold_numbers,
-)
-from .learned.judge import (
-    LEARNED_COLUMNS as LEARNED_COLUMNS,
-    FeatureRatings as FeatureRatings,
-    LearnedJudge as LearnedJudge,
-)
-from .learned.rated_texts import (
-    RatedAspect as RatedAspect,
-    make_rated_texts as make_rated_texts,
-)
-from .learned.regression import (
-    check_number_of_ratings as check_number_of_ratings,
-)
-from .learned.training import (
-    BANNER as BANNER,
-    OUT_OF_FOLD_RATINGS as OUT_OF_FOLD_RATINGS,
-    TrainingData as TrainingData,
+from .learned import (
+    rate_learned as rate_learned,
     train_rater as train_rater,
 )
 from .prompts import (

@@ -30,7 +30,7 @@ from fcconan.models import (
     plan_requests,
     usage_table,
 )
-from fcconan.parsing import AspectField, ParsedRating, parse_multi
+from fcconan.parsing import AspectField, Parsed, parse_multi
 from fcconan.report import forest
 from fcconan.result import Result
 from fcconan.scoring import correlate
@@ -137,7 +137,7 @@ def calibrate(
     found: list[dict[str, Any]] = []
     _score(found, drafts, writer, grade, parts["select"])
     for turn in range(1, rounds + 1):
-        refinements = []
+        refinements: list[tuple[dict[str, Any], ChatRequest]] = []
         for parent in _usable(found)[:keep]:
             errors = _errors(parent, grade, parts["draft"])
             for edit in EDITS if len(errors) else ():
@@ -339,10 +339,8 @@ def _rate(model: Model, task: Task, aspect: Aspect, steps: Sequence[str], frame:
 
     fields = {aspect.name: AspectField((aspect.name, aspect.title, *aspect.also), aspect.scale, aspect.decimals)}
 
-    def grade_of(_: ChatRequest, response: ChatResponse) -> ParsedRating:
-        if response.text is None:
-            return ParsedRating(None, "unreadable" if response.reason == "truncated" else response.reason)
-        return parse_multi(response.text, aspects=fields)[aspect.name]
+    def grade_of(_: ChatRequest, response: ChatResponse) -> Parsed:
+        return Parsed(None) if response.text is None else parse_multi(response.text, aspects=fields)[aspect.name]
 
     form = answer_line([aspect], "object", explained=task.explain)
     found, _ = ask(model, _calls(task, aspect, steps, frame), grade_of, lambda _: form)

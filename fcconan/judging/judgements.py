@@ -11,16 +11,7 @@ from fcconan.judging.prompts import Form
 from fcconan.judging.strategies import RatingQuestion
 from fcconan.judging.tasks import Aspect
 from fcconan.models import ChatResponse, FailureReason, TokenAlternatives
-from fcconan.parsing import (
-    AspectField,
-    ParsedLabel,
-    ParsedRating,
-    Reason,
-    parse_label,
-    parse_multi,
-    parse_prometheus,
-    parse_rating,
-)
+from fcconan.parsing import AspectField, Parsed, Reason, parse_label, parse_multi, parse_prometheus, parse_rating
 
 # Texts that a row lacks.
 RowReason = Literal["empty_reply", "no_hate_speech", "no_reference", "no_background"]
@@ -30,7 +21,7 @@ JudgementReason = Reason | FailureReason | RowReason | SamplesReason
 # Smallest share of readable samples for a mean.
 ENOUGH = 0.5
 EXCERPT = 500  # characters of an unreadable answer in `explanation`
-# End mark of truncated answers: a number, a label or a line that may be incomplete is unreadable with it.
+# End mark of truncated answers: a number or a label that may be incomplete is unreadable with it.
 _CUT = "~cut~"
 
 
@@ -88,40 +79,38 @@ def answer_keys(aspect: Aspect) -> tuple[str, ...]:
 def _read_ratings(
     question: RatingQuestion, reply: ChatResponse, fields: Mapping[str, AspectField]
 ) -> dict[str, Judgement]:
-    text, cut = _readable(reply) if question.form == "object" else (reply.text, False)
+    text = _readable(reply) if question.form == "object" else reply.text
     if text is None:
         return dict.fromkeys(fields, _failed(reply))
-    return {name: _judgement(rating, reply, text) for name, rating in _parse(question, text, fields, cut).items()}
+    return {name: _judgement(rating, reply, text) for name, rating in _parse(question, text, fields).items()}
 
 
-def _parse(
-    question: RatingQuestion, text: str, fields: Mapping[str, AspectField], cut: bool
-) -> dict[str, ParsedRating]:
+def _parse(question: RatingQuestion, text: str, fields: Mapping[str, AspectField]) -> dict[str, Parsed]:
     if question.form == "object":
-        return parse_multi(text, aspects=fields, cut=cut)
+        return parse_multi(text, aspects=fields)
     ((name, field),) = fields.items()
     return {name: _PARSERS[question.form](text, field)}
 
 
-_PARSERS: dict[Form, Callable[[str, AspectField], ParsedRating]] = {
+_PARSERS: dict[Form, Callable[[str, AspectField], Parsed]] = {
     "result": lambda text, field: parse_prometheus(text, scale=field.scale, decimals=field.decimals),
     "number": lambda text, field: parse_rating(text, scale=field.scale, decimals=field.decimals, names=field.keys),
 }
 
 
 def _read_label(reply: ChatResponse, labels: Sequence[str]) -> Judgement:
-    text, cut = _readable(reply)
-    return _failed(reply) if text is None else _judgement(parse_label(text, labels, cut=cut), reply, text)
+    text = _readable(reply)
+    return _failed(reply) if text is None else _judgement(parse_label(text, labels), reply, text)
 
 
-def _readable(reply: ChatResponse) -> tuple[str | None, bool]:
-    """Returns the text of a response and whether it is truncated; only JSON fields of a truncated one are read."""
+def _readable(reply: ChatResponse) -> str | None:
+    """Returns the text of a response; a mark follows a truncated one, so that only what is complete is read."""
     if reply.reason == "truncated" and reply.cut is not None:
-        return reply.cut + _CUT, True
-    return reply.text, False
+        return reply.cut + ("" if reply.cut.rstrip().endswith("}") else _CUT)
+    return reply.text
 
 
-def _judgement(parsed: ParsedRating | ParsedLabel, reply: ChatResponse, text: str) -> Judgement:
+def _judgement(parsed: Parsed, reply: ChatResponse, text: str) -> Judgement:
     if parsed.value is None:
         reason = parsed.reason if reply.reason is None else reply.reason
         return Judgement(None, reason, _beginning(text), 1)

@@ -20,9 +20,13 @@ from .correlation.ndcg import (
     SOUND as SOUND,
     ranking_scores as ranking_scores,
 )
+from .correlation.weighted import (
+    Weighted as Weighted,
+)
 from .intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
+    draws as draws,
     means as means,
     percentile_interval as percentile_interval,
     safe_divide as safe_divide,
@@ -75,4 +79,7 @@ from .text.overlap import (
 from .text_metrics import (
     TEXT_METRICS as TEXT_METRICS,
     metrics as metrics,
+)
+from .verdicts import (
+    oriented as oriented,
 )

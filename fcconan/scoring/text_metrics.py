@@ -16,10 +16,9 @@ from fcconan.data import (
     SUFFIXES,
     UNKNOWN,
     RowSource,
-    cell_list,
     first_column,
-    is_missing,
     read,
+    reply_texts,
     short_hash,
 )
 from fcconan.errors import InputError
@@ -135,7 +134,7 @@ def metrics(
         [['A', 'length-words', 5.0]]
     """
     table, _, name = read("replies", *sources, rows=rows)
-    table = _texts(table, name)
+    table = reply_texts(table, name)
     has_references = table["references"].map(bool).any()
     wanted = check_names("metric", metric, (*TEXT_METRICS, NOVELTY))
     given = (bertscore, bartscore, unieval, toxicity)
@@ -172,23 +171,6 @@ def metrics(
     return Result(
         "metrics", tables, identity, notes, pivots={"systems": Pivot(("system",), ("metric",))}, out="ratings"
     )
-
-
-def _texts(table: "DataFrame", name: str) -> "DataFrame":
-    """Returns replies with texts, lists of references without empty ones, and messages."""
-    there = {each: first_column(dict.fromkeys(table), each) for each in REASONS}
-    if there["text"] is None:
-        raise InputError(f"{name} has no column text, only {', '.join(table)}: name it with --rename.text COLUMN")
-    if (again := table["reply_id"].duplicated()).any():
-        raise InputError(f"{name} has the reply {table['reply_id'][again].iloc[0]} twice: remove one")
-    found = table.reindex(columns=["reply_id", *ABOUT_REPLY])
-    for each, theirs in there.items():
-        found[each] = [*table[theirs]] if theirs else ""
-    for each in ("text", "hate_speech"):
-        found[each] = ["" if is_missing(cell) else str(cell) for cell in found[each]]
-    lists = [[*cell] if isinstance(cell, np.ndarray) else cell_list(cell) for cell in found["references"]]
-    found["references"] = [[each for each in own if not is_missing(each) and str(each).strip()] for own in lists]
-    return found
 
 
 def _models(

@@ -138,14 +138,28 @@ def _notes(tables: dict[str, "DataFrame"]) -> list[str]:
 
 
 def canonical(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
-    """Returns one verdict for each rater and pair of replies.
+    """Returns one verdict for each rater and pair of replies, as `oriented` with nan for an invalid verdict.
 
-    Verdicts of one rater in both orders are merged: a tie if they disagree, invalid if one is.
+    Verdicts of one rater in both orders are merged: a tie if they disagree, invalid if one is. `turned` is that of the
+    first one.
+
+    Raises:
+        InputError: As `oriented`.
+    """
+    found, pair = oriented(comparisons)
+    grouped = found.groupby([*pair, "rater"], sort=False)
+    lowest, highest = grouped["outcome"].min(), grouped["outcome"].max()
+    outcome = lowest.where(lowest == highest, 0.5).mask(lowest < 0)
+    return outcome.reset_index().assign(turned=grouped["turned"].first().to_numpy()), pair
+
+
+def oriented(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
+    """Returns each verdict in terms of systems in the order of their names.
 
     Returns:
-        Rows with `item_id`, `rater`, `a` and `b` (systems in the order of their names) and `outcome` (1 if `a` won, .5
-        for a tie, nan for an invalid verdict) and `turned` (whether `b` comes first in the first row); and the columns
-        that identify a pair of replies.
+        Rows with `item_id`, `rater`, `a` and `b` (systems), `turned` (whether `b` comes first in the row) and `outcome`
+        (1 if `a` won, .5 for a tie, -1 for an invalid verdict), and where they are known the replies `reply_1` and
+        `reply_2`; and the columns that identify a pair of replies.
 
     Raises:
         InputError: A verdict is unknown, a system is compared with itself, a rater contradicts itself, or there are
@@ -181,10 +195,7 @@ def canonical(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
         raise InputError(
             f"{row['rater']} gave different verdicts on {row['a']} and {row['b']}, item {row['item_id']}: remove one"
         )
-    grouped = found.groupby([*pair, "rater"], sort=False)
-    lowest, highest = grouped["outcome"].min(), grouped["outcome"].max()
-    outcome = lowest.where(lowest == highest, 0.5).mask(lowest < 0)
-    return outcome.reset_index().assign(turned=grouped["turned"].first().to_numpy()), pair
+    return found, pair
 
 
 def _votes(verdicts: "DataFrame", pair: list[str]) -> "DataFrame":

@@ -19,11 +19,6 @@ from .assignment import (
     assign as assign,
     update_raters as update_raters,
 )
-from .bias_audit import (
-    AuditOptions as AuditOptions,
-    AuditResult as AuditResult,
-    audit as audit,
-)
 from .calls import (
     checked as checked,
 )
@@ -71,11 +66,6 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .finetuning import (
-    FinetuneOptions as FinetuneOptions,
-    FinetuneResult as FinetuneResult,
-    finetune as finetune,
-)
 from .generated_replies import (
     SETTINGS as SETTINGS,
     GenerateResult as GenerateResult,
@@ -101,13 +91,7 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
 )
-from .preferences import (
-    CompareOptions as CompareOptions,
-    CompareResult as CompareResult,
-    compare as compare,
-)
 from .prompts import (
-    COMPARISON_FORMATS as COMPARISON_FORMATS,
     PromptOptions as PromptOptions,
     PromptResult as PromptResult,
     show_prompt as show_prompt,
@@ -116,11 +100,6 @@ from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
-)
-from .rater_training import (
-    TrainRaterOptions as TrainRaterOptions,
-    TrainRaterResult as TrainRaterResult,
-    train_rater as train_rater,
 )
 from .reply_options import (
     GenerateOptions as GenerateOptions,

@@ -31,7 +31,6 @@ from fcconan.services.prompts import (
     task_of,
     task_option,
 )
-from fcconan.services.rater_training import RARE_FEATURES_FROM, encoder_name, encoder_of, ratings_of, saved_encoder
 from fcconan.services.rows import REPLIES, Source, open_rows
 
 if TYPE_CHECKING:
@@ -55,13 +54,6 @@ class RateOptions(JudgeOptions, RatingPrompt, Background, Sharding):
     samples: int | None = option(None, help="Answers to each question.", rare=True, ge=1, le=MOST_SAMPLES)
     logprobs: bool = option(False, help="Weight grades by their probability (g-eval).", rare=True)
     limit: int | None = option(None, help="Use only the first rows.", short="-n", ge=1)
-    encoder: str | None = option(
-        None,
-        help="Encoder of a learned rater; default: the one of its training.",
-        rare=True,
-        metavar="NAME",
-        role="model",
-    )
 
 
 class RateResult(RowsResult):
@@ -81,7 +73,6 @@ def rate(
     options: RateOptions,
     *,
     out: Annotated[Path | str | None, JUDGEMENTS] = None,
-    features_from: Annotated[Source | None, RARE_FEATURES_FROM] = None,
     client: "Client | Model | None" = None,
     progress: Progress | None = None,
 ) -> RateResult:
@@ -91,7 +82,6 @@ def rate(
         replies: Rows of replies: files, folders, names, data frames, datasets or mappings.
         options: The options.
         out: The file of ratings; without one, they are returned in memory.
-        features_from: Rows of the ratings that a learned rater was trained with; for other models they have no use.
         client: A `fcconan.models.Client` of the user, which sends the requests; or a model of the user, which replaces
             the endpoint. A model has a `name`, a `configuration` (all settings that change its answers) and a method
             `replies(calls)`.
@@ -116,31 +106,31 @@ def rate(
         >>> [(row["rater"], row["aspect"], row["value"]) for row in result.ratings()]
         [('mine:rubric', 'relevance', 4.0)]
     """
-    from fcconan.judging import LABELLED, LEARNED_COLUMNS, RATED, RatingSummary
+    from fcconan.judging import LABELLED, RATED, ModelJudge, RatingSummary
 
     out = row_target(out)
     names = list(dict.fromkeys(options.model))
     _check_models(names, options, client)
-    if features_from is not None and not any(map(_is_learned, names)):
-        raise InputError("--features-from is for a learned rater: name it with --model learned:FOLDER")
+    if all(map(_is_learned, names)):
+        return _rated_by_learned(names, replies, options, out)
     plan = _plan(options)
     questions = plan.questions()  # refuses options that do not go together, before a model is loaded
     knowledge = knowledge_of(options, shown="background" in plan.texts)
     rows = _Selected(open_rows("replies", replies, options), options)
-    is_shown = "background" in plan.texts and not all(map(_is_learned, names))
-    items = count_background(rows, knowledge) if is_shown else None
+    items = count_background(rows, knowledge) if "background" in plan.texts else None
     notice = None if items is None else background_notice(items, knowledge)
     notes = () if notice is None else (notice,)
     with connected("rate", {"replies": replies}, options, client=client) as connection:
-        own = {name: _own_judge(name, plan, options, features_from) for name in names if _is_learned(name)}
-        opened = [None if _is_learned(each) else connection.open(each) for each in names]
+        opened = [connection.open(each) for each in names]
         if options.dry_run:
             return RateResult(_dry_run(opened, plan, knowledge, rows, options), notes=notes)
-        judges = _judges(names, opened, own, plan, knowledge, options.rater_name)
+        judges = [
+            ModelJudge(WatchedModel(each), plan, name=options.rater_name, background=knowledge) for each in opened
+        ]
         total = sum(1 for _ in rows) * len(judges)
         rated = (ratings for judge in judges for ratings in judge.rate(rows))
         summary = RatingSummary()
-        columns = LEARNED_COLUMNS if any(map(_is_learned, names)) else LABELLED if plan.task.labels else RATED
+        columns = LABELLED if plan.task.labels else RATED
         memory = written(reporting(rated, total, progress), columns, out, summary.add)
         failed = sum(getattr(judge, "failed", 0) for judge in judges)
         result = summary.result(
@@ -155,7 +145,7 @@ def rate(
         return RateResult(
             {"out": None if out is None else str(out), **result, "used": usage_of(opened)},
             notices=notices_of(opened),
-            notes=(*notes, *_notes(judges)),
+            notes=notes,
             problems=problems,
             failed=is_failed,
             path=out,
@@ -202,93 +192,41 @@ def _check_models(names: Sequence[str], options: RateOptions, client: Any) -> No
         raise InputError(f"--rater-name {name} is for one model: name one with --model, and no learned rater")
     if client is not None and not isinstance(client, Client) and len(names) > 1:
         raise InputError(f"client is one model, and model names {len(names)}: name one")
-    if not any(map(_is_learned, names)):
-        options.refuse("encoder", why="only for --model learned:FOLDER")
-    if all(map(_is_learned, names)):
-        of_models = "rating_method prompt steps samples logprobs temperature max_tokens background dry_run".split()
-        options.refuse(*of_models, why="a learned rater computes its ratings and asks no model")
 
 
 def _is_learned(name: str) -> bool:
     return name.startswith(f"{LEARNED}:")
 
 
-def _own_judge(name: str, plan: "RatingPlan", options: RateOptions, features_from: Source | None) -> Any:
-    """Returns a learned rater.
+def _rated_by_learned(names: Sequence[str], replies: Source, options: RateOptions, out: Path | None) -> RateResult:
+    """Returns the ratings by learned raters."""
+    import pandas as pd
 
-    Raises:
-        InputError: The folder holds no learned rater, its encoder is another one, or ratings that are its features
-            are missing.
-    """
-    from fcconan.judging import FeatureRatings, LearnedJudge, load_rater
+    from fcconan.data import LEARNED as SCHEMA
+    from fcconan.judging import RatingSummary, rate_learned
 
-    rater = load_rater(Path(name.partition(":")[2]))
-    encoder = None
-    if rater.encoder is not None:
-        encoder = encoder_of(options.encoder or encoder_name(rater.encoder), options.device)
-        if encoder is None or saved_encoder(encoder) != rater.encoder:
-            raise InputError(
-                f"{name} was trained with the encoder {rater.encoder.get('name')} in another version or with other "
-                "weights: give the encoder of the training with --encoder"
-            )
-    ratings = None
-    if rater.features_from:
-        judges = ", ".join(dict.fromkeys(judge for judge, _ in rater.features_from))
-        if features_from is None:
-            raise InputError(f"{name} needs the ratings of {judges}: give them with --features-from RATINGS")
-        ratings = FeatureRatings(ratings_of(features_from, options.split), rater.features_from)
-    return LearnedJudge(rater, plan.task, encoder, ratings)
-
-
-def _notes(judges: Iterable[Any]) -> list[str]:
-    """Returns sentences about learned raters."""
-    from fcconan.judging import BANNER, LearnedJudge
-
-    found = []
-    for judge in judges:
-        if isinstance(judge, LearnedJudge):
-            found.append(f"{judge.name}: {BANNER}")
-            if judge.in_sample:
-                found.append(
-                    f"{judge.name}: replies with a message or text of its training (provenance: in_sample): "
-                    f"{judge.in_sample}; `correlate` and `rank --predicted-by` refuse these ratings."
-                )
-            if judge.unlike:
-                found.append(
-                    f"{judge.name}: replies unlike its training data (column unlike_training): {judge.unlike}."
-                )
-    return found
+    table = pd.DataFrame([dict(row) for row in _Selected(open_rows("replies", replies, options), options)])
+    found = [rate_learned(Path(name.partition(":")[2]), table, options.aspect) for name in names]
+    rated = pd.concat([each for each, _ in found]).reindex(columns=[*SCHEMA.kinds]).astype(object)
+    summary = RatingSummary()
+    memory = written([rated.where(rated.notna(), None).to_dict("records")], SCHEMA.kinds, out, summary.add)
+    result = summary.result(judges=[{"name": name} for name in rated["rater"].unique()], failed_requests=0)
+    notes = tuple(note for _, more in found for note in more)
+    return RateResult({"out": out and str(out), **result, "used": []}, notes=notes, path=out, memory=memory)
 
 
 def _dry_run(
-    opened: "Sequence[Model | None]", plan: "RatingPlan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
+    opened: "Sequence[Model]", plan: "RatingPlan", knowledge: Any, replies: Iterable["Row"], options: RateOptions
 ) -> dict[str, Any]:
-    """Counts all requests to models; learned raters (None) send none."""
+    """Counts all requests to models."""
     from fcconan.judging import ModelJudge
     from fcconan.models import DryRun
 
-    rehearsals = [DryRun(each) for each in opened if each is not None]
+    rehearsals = [DryRun(each) for each in opened]
     for rehearsal in rehearsals:
         for _ in ModelJudge(rehearsal, plan, background=knowledge).rate(replies):
             pass
     return dry_run_of(rehearsals, options.prices)
-
-
-def _judges(
-    names: Sequence[str],
-    opened: "Sequence[Model | None]",
-    own: dict[str, Any],
-    plan: "RatingPlan",
-    knowledge: Any,
-    rater_name: str | None,
-) -> list[Any]:
-    """Returns the judges, language models and learned raters."""
-    from fcconan.judging import ModelJudge
-
-    return [
-        own[name] if each is None else ModelJudge(WatchedModel(each), plan, name=rater_name, background=knowledge)
-        for name, each in zip(names, opened, strict=True)
-    ]
 
 
 def _problems(judges: list[Any], rows: "list[Row]", expected: str) -> list[str]:

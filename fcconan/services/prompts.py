@@ -1,9 +1,9 @@
 """Prompts of judges: groups of options, and the messages that a model is sent, as prompt files."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import fcconan
 from fcconan.data import task_names
@@ -12,7 +12,7 @@ from fcconan.services.background import Background, knowledge_of
 from fcconan.services.configuration import Configuration, option, output
 from fcconan.services.options import Decoding, Endpoint, PartSelection
 from fcconan.services.results import Result
-from fcconan.services.rows import Source, check_systems, names_of, open_rows, rows_argument
+from fcconan.services.rows import Source, names_of, open_rows, rows_argument
 
 if TYPE_CHECKING:
     from fcconan.judging import RatingQuestion, Task
@@ -22,10 +22,6 @@ PROMPT = "Prompt"
 RatingMethod = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
 METHOD: RatingMethod = "rubric"
 EXPLAINED = 1024  # tokens of scores and explanation
-COMPARISON_FORMATS = {
-    "choice": 'a JSON object such as {"better": "a"}, with a, b or tie',
-    "judgelm": "two scores on the first line, such as 7 4",
-}
 
 
 def task_option(default: str | None, *, rare: bool = False) -> Any:
@@ -82,27 +78,6 @@ class RatingPrompt(_OwnPrompt):
     )
 
 
-def _format_option(default: str | None) -> Any:
-    return option(
-        default,
-        help="Answer of the judge: choice (a, b or tie) or judgelm (two scores on the first line).",
-        group=PROMPT,
-    )
-
-
-class ComparisonPrompt(_OwnPrompt):
-    """How a judge is asked to compare two replies."""
-
-    comparison_format: Literal["choice", "judgelm"] = _format_option("choice")
-    explain: bool = option(False, help="Request an explanation of the scores (judgelm).", group=PROMPT, rare=True)
-    show_reference: bool = option(
-        False,
-        help="Include the reference of the item in the prompt (judgelm).",
-        group=PROMPT,
-        rare=True,
-    )
-
-
 def steps_of(paths: Sequence[Path], task: "Task") -> dict[str, list[str]] | None:
     """Reads calibrated steps of some aspects of a task.
 
@@ -145,63 +120,13 @@ def task_of(name: str, aspects: Sequence[str] = ()) -> "Task":
     return task.model_copy(update={"aspects": [task.aspect(each) for each in aspects]}) if aspects else task
 
 
-def comparison_judge(
-    options: ComparisonPrompt,
-    task: str,
-    *,
-    temperature: float = 0.0,
-    seed: int | None = 0,
-    max_tokens: int | None = None,
-) -> Any:
-    """Returns how a model is asked which of two replies is better.
-
-    Args:
-        options: Form and prompt.
-        task: A task with the unit comparison, for `choice`.
-        temperature: Sampling temperature.
-        seed: Seed that is sent; None for none.
-        max_tokens: Longest output; None for the default of the form.
-
-    Raises:
-        InputError: The options do not go together, or the prompt file cannot be used.
-    """
-    from fcconan.judging import FAST_TOKENS, ChoiceJudge, JudgeLM, load_prompt, load_task
-    from fcconan.models import Sampling
-
-    form = options.comparison_format or "choice"
-    shown = ("hate_speech", "reply_1", "reply_2", *(("reference",) if options.show_reference else ()))
-    own = None
-    if options.prompt is not None:
-        own = load_prompt(options.prompt, known=shown, needed=("reply_1", "reply_2"))
-    sampling = Sampling(temperature=temperature, seed=seed)
-    if max_tokens is not None or options.explain:
-        sampling = replace(sampling, max_tokens=max_tokens or EXPLAINED)
-    if form == "choice":
-        _refuse_judgelm(options)
-        return ChoiceJudge(load_task(task), own, sampling=sampling)
-    if form == "judgelm":
-        return JudgeLM(
-            own,
-            explain=options.explain,
-            reference=options.show_reference,
-            sampling=sampling,
-            fast_tokens=FAST_TOKENS if max_tokens is None else max_tokens,
-        )
-    assert_never(form)
+TASK = "multi-aspect"
 
 
-def _refuse_judgelm(options: ComparisonPrompt) -> None:
-    options.refuse("explain", "show_reference", why="only for --comparison-format judgelm")
-
-
-TASK, COMPARISON = "multi-aspect", "pairwise"
-
-
-class PromptOptions(RatingPrompt, ComparisonPrompt, Background, PartSelection):
+class PromptOptions(RatingPrompt, Background, PartSelection):
     """Which prompt is shown."""
 
     task: str | None = task_option(None)
-    comparison_format: Literal["choice", "judgelm"] | None = _format_option(None)  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,28 +182,8 @@ def show_prompt(
     """
     from fcconan.judging import load_rubric
 
-    chosen = load_rubric(options.task or (TASK if options.comparison_format is None else COMPARISON))
-    if options.comparison_format is not None or chosen.unit == "comparison":
-        found = [_of_comparison(options, dataset)]
-    else:
-        found = _of_rating(options, chosen, dataset)
+    found = _of_rating(options, load_rubric(options.task or TASK), dataset)
     return PromptResult({"prompts": found}, found)
-
-
-def _of_comparison(options: PromptOptions, dataset: Source | None) -> "Messages":
-    """Returns the prompt of a comparison.
-
-    Raises:
-        InputError: An option is for ratings.
-    """
-    of_ratings = ("rating_method", "aspect", "steps", "background", "passages")
-    options.refuse(*of_ratings, why="only for `fcconan judge rate`, and this is a comparison")
-    judge = comparison_judge(options, options.task or COMPARISON)
-    replies = None
-    if dataset is not None:
-        replies = open_rows("replies", dataset, options)
-        check_systems(dataset, replies)
-    return _first_pair(judge, replies)
 
 
 def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "list[Messages]":
@@ -286,7 +191,6 @@ def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "li
     from fcconan.judging import ModelJudge, RatingPlan
     from fcconan.models import UnaskedModel
 
-    _refuse_judgelm(options)
     plan = RatingPlan(
         task,
         options.rating_method or METHOD,
@@ -304,15 +208,3 @@ def _of_rating(options: PromptOptions, task: Any, dataset: Source | None) -> "li
             # Samples have the same messages.
             return list({str(call.messages): call.messages for call in calls}.values())
     raise InputError(f"{names_of(dataset)} has no reply that can be judged: check its columns")
-
-
-def _first_pair(judge: Any, replies: Any) -> "Messages":
-    """Returns the messages about the first pair that can be compared; without replies, with variables for texts."""
-    from fcconan.judging import ReplyPair, all_pairs, comparison_calls
-
-    marks = {"hate_speech": "{{hate_speech}}", "item_id": "item", "references": ["{{reference}}"]}
-    a, b = ({**marks, "text": f"{{{{reply_{n}}}}}", "reply_id": str(n), "system": str(n)} for n in (1, 2))
-    for pair in [ReplyPair(a, b)] if replies is None else all_pairs(replies):
-        if calls := comparison_calls(pair, judge):
-            return calls[0].messages
-    raise InputError("no two replies can be compared: check the columns of the dataset")

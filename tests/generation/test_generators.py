@@ -14,8 +14,8 @@ from fcconan.errors import InputError
 from fcconan.generation.generators import ModelGenerator, ReferenceGenerator
 from fcconan.generation.items import GENERATED, Generated, Item
 from fcconan.generation.writing import ReplyCounts, find_flags, generate_rows
+from fcconan.models import stop_in
 from fcconan.models.requests import ChatRequest, ChatResponse
-from fcconan.models.token_sampling import stop_in
 from tests.generation.said import (
     ITEMS,
     OMBREY,

@@ -221,11 +221,10 @@ def _out(words: Sequence[str]) -> str:
 
 
 def audit(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `judge audit`; its four kinds of intervals are replaced by one bootstrap."""
+    """Reads `judge audit`, without ends: the record has those of four other kinds of intervals."""
     keys, columns = ("check", "rater", "aspect", "failure"), ("value", "n", "n_missing", "baseline")
-    kinds = {f"audit.{end}": REPLACED for end in ("low", "high")}
-    of = {"rows": found["rows"]}
-    yield from from_tables(of, keys=keys, row="J12", values=columns, rename={"value": "audit"}, kinds=kinds)
+    table = [{key: each[key] for key in (*keys, *columns)} for each in found["tables"]["checks"]]
+    yield from from_tables({"rows": table}, keys=keys, row="J12", values=columns, rename={"value": "audit"})
 
 
 def reproduce(found: Json, *_: Any) -> Iterator[Row]:
@@ -237,26 +236,16 @@ def reproduce(found: Json, *_: Any) -> Iterator[Row]:
 
 
 def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the ratings that `judge rate` writes; reasons of missing values are replaced by another grammar."""
-    table, rows, kinds = rows_of(place / _out(words)), {"reason": "J18"}, {"reason": REPLACED}
-    of = {"rows": [{**each, "low": None} for each in table]}
-    keys = ("reply_id", "aspect")
-    yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
+    """Reads the ratings that `judge rate` writes."""
+    of = {"rows": [{**each, "low": None} for each in rows_of(place / _out(words))]}
+    yield from from_tables(of, keys=("reply_id", "aspect"), row="J02", values=("value",))
 
 
-def compare(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the verdicts that `judge compare` writes."""
-    rows, kinds, keys = {"reason": "J18"}, {"reason": REPLACED}, ("reply_a", "reply_b")
-    columns = ("verdict", "score_a", "score_b", "reason")
-    table = {"rows": rows_of(place / _out(words))}
-    yield from from_tables(table, keys=keys, row="J07", values=columns, rows=rows, kinds=kinds)
-
-
-def train(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `judge train`: scores out of fold."""
-    columns = ("value", "mean_absolute_error", "n")
-    table = {"rows": [{**each, "low": None} for each in found["rows"]]}
-    yield from from_tables(table, keys=("aspect",), row="J13", values=columns, kinds=dict.fromkeys(columns, REPLACED))
+def compare(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads `judge compare`; reasons of missing values depend on the grammar of answers."""
+    columns, keys = ("verdict", "score_a", "score_b"), ("reply_a", "reply_b")
+    of = {"rows": found["tables"]["comparisons"]}
+    yield from from_tables(of, keys=keys, row="J07", values=columns)
 
 
 def calibrate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
@@ -305,6 +294,6 @@ def nothing(*_: Any) -> Iterator[Row]:
 READERS: dict[str, Reader] = {
     "agree": agree, "bench": bench, "build": build, "correlate": correlate, "generate": generate, "hydrate": build,
     "judge audit": audit, "judge calibrate": calibrate, "judge compare": compare, "judge rate": rate,
-    "judge rubric": nothing, "judge train": train, "list": listed, "metrics": metrics,
+    "judge rubric": nothing, "list": listed, "metrics": metrics,
     "rank": rank, "reproduce": reproduce,
 }  # fmt: skip

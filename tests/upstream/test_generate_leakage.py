@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.data.leakage import TABLE, message_leakage_keys
+from fcconan.data.leakage import TABLE, LeakageIndex, message_leakage_keys
 from fcconan.generation.examples import Examples
-from fcconan.generation.finetuning.data import find_evaluation_pairs
 from fcconan.generation.items import Example, ExampleSource, Item, load_items
 from fcconan.generation.retrieval_baseline import RetrievalGenerator
 from fcconan.generation.training_pool import TrainingPool, load_pool, load_training_pairs
@@ -194,7 +193,8 @@ def test_no_twin_is_shown(release: Release) -> None:
     assert sum(each >= 0.9 for each in likeness) <= len(items) / 100
     evaluation = load_items(release("multi-aspect"))
     examples = load_training_pairs(release("mt-conan")).pairs
-    leaking = find_evaluation_pairs(examples, evaluation)
+    leakage = LeakageIndex([each.leakage_keys for each in examples], [each.hate_speech for each in examples])
+    leaking = {place for item in evaluation for place in leakage.of(item.leakage_keys, item.hate_speech)}
     kept = {each.hate_speech for place, each in enumerate(examples) if place not in leaking}
     messages = sorted({item.hate_speech for item in evaluation})[::8]
     assert len(leaking) == 847

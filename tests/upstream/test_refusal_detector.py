@@ -6,7 +6,7 @@
   those that were asked without training (`SAMPLED`). They were labelled by reading, in a mixed order and without the
   systems' names, by a definition written before, and before anybody who labelled had seen the detector's code or what
   it says; they were changed neither by it nor after it. All 16 refusals among them are of
-  llama_zs_chat, whose refusals the detector's author knew: for recall on others see `tests/parsing/test_refusals.py`.
+  llama_zs_chat, whose refusals the detector's author knew: for recall on others see `tests/test_parsing.py`.
 - `found` are all other replies that the detector takes for refusals, each read.
 - `near` are all other replies whose first 300 characters hold words that refusals have ("I'm sorry", "I cannot", "I do
   not", "as an AI", "your request", ...), and that it does not take for one; each was read there afterwards.
@@ -26,7 +26,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from fcconan.generation.writing import find_flags
-from fcconan.parsing.refusals import find_refusal
+from fcconan.parsing import find_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 

@@ -1,10 +1,9 @@
 """Units of a campaign from given texts: two lists of texts, or replies of systems; and the folder of a new campaign."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import Literal
 
 from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
 from fcconan.annotation.sampling.combinations import (
@@ -30,7 +29,7 @@ from fcconan.data import (
     read_text,
 )
 from fcconan.errors import InputError
-from fcconan.judging import ReplyPair, Task, all_pairs, budgeted_pairs
+from fcconan.judging import Task, draw_pairs, reply_pairs
 
 Side = Literal["hs", "cn"]
 _COLUMNS: dict[Side, tuple[str, ...]] = {
@@ -203,33 +202,25 @@ def comparison_units(
     Args:
         replies: Complete rows, as returned by `fcconan.data.open_table`.
         context: Further columns that the task shows.
-        n_pairs: Number of pairs, which connect all systems (`fcconan.judging.budgeted_pairs`); None for all pairs.
+        n_pairs: Number of random pairs; None for all pairs.
         seed: Seed of the selection.
 
     Raises:
-        InputError: There are no pairs, fewer pairs than requested, or too few to connect all systems.
+        InputError: There are no pairs, or fewer pairs than requested.
     """
     rows, counts = _read(replies, context)
-    possible = identical = 0
-    for pair in all_pairs(rows):
-        possible += 1
-        identical += _identical(pair)
-    found = possible - identical
-    if n_pairs is not None and n_pairs > found:
+    every = reply_pairs(rows)
+    pairs = [pair for pair in every if len({normalise(str(each["text"])) for each in pair}) > 1]
+    identical = len(every) - len(pairs)
+    if n_pairs is not None and n_pairs > len(pairs):
         raise InputError(
-            f"{n_pairs} comparisons are requested, but there are {found} ({identical} of {possible} pairs have "
-            f"two equal texts): give --pairs {found} or fewer"
+            f"{n_pairs} comparisons are requested, but there are {len(pairs)} ({identical} of {len(every)} pairs have "
+            f"two equal texts): give --pairs {len(pairs)} or fewer"
         )
-    wanted: Iterator[ReplyPair] = all_pairs(rows)
-    if n_pairs is not None:
-        budgeted_pairs(rows, budget=n_pairs, seed=seed)  # raises InputError for too few pairs
-        wanted = budgeted_pairs(rows, budget=possible, seed=seed)
-    chosen = list(islice((pair for pair in wanted if not _identical(pair)), n_pairs))
-    if n_pairs is not None:
-        _check_connected(chosen, rows)
-    units = [unit_of(pair.a, pair.b) for pair in chosen]
-    used = {key for pair in chosen for key in (pair.a["reply_id"], pair.b["reply_id"])}
-    counts |= {"possible": possible, "identical": identical, "comparisons": len(units)}
+    chosen = draw_pairs(pairs, n_pairs, seed)
+    units = [unit_of(a, b) for a, b in chosen]
+    used = {each["reply_id"] for pair in chosen for each in pair}
+    counts |= {"possible": len(every), "identical": identical, "comparisons": len(units)}
     texts = {"replies.jsonl": [row for row in rows if row["reply_id"] in used]}
     return CampaignContent(units, texts, {"kind": "comparisons", "asked_for": n_pairs, "counts": counts})
 
@@ -262,22 +253,6 @@ def _read(replies: Iterable[Row], context: Sequence[str]) -> tuple[list[Row], di
             if without == len(rows):
                 raise InputError(f"the task shows {name}, which no reply has: map the column, or choose another task")
     return rows, counts
-
-
-def _identical(pair: ReplyPair) -> bool:
-    return normalise(str(pair.a["text"])) == normalise(str(pair.b["text"]))
-
-
-def _check_connected(pairs: Sequence[ReplyPair], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Checks that the pairs still connect all systems without those of equal texts."""
-    group = {str(row["system"]): {str(row["system"])} for row in rows}
-    for pair in pairs:
-        together = group[str(pair.a["system"])] | group[str(pair.b["system"])]
-        group |= dict.fromkeys(together, together)
-    first = next(iter(group))
-    apart = next((system for system in group if first not in group[system]), None)
-    if apart is not None:
-        raise InputError(f"{len(pairs)} comparisons do not connect {first} and {apart}: increase --pairs")
 
 
 def create_campaign(

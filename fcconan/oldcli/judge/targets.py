@@ -35,15 +35,11 @@ def holds(*schemas: str) -> Callable[[Path, Any], bool]:
 def _is_own_rater(row: dict[str, Any], options: Any) -> bool:
     """Returns whether the rater of a row is one of the models, or has the name that is given."""
     from fcconan.oldcli.targets import name_of_model
-    from fcconan.services import COMPARISON_FORMATS
 
     rater = str(row["rater"])
-    before, _, settings = rater.rpartition(":")
+    before = rater.rpartition(":")[0]
     if options.rater_name:
         return bool(rater == options.rater_name)
-    if isinstance(options.model, str):  # comparisons: the model's name alone, or with settings
-        name = name_of_model(options.model)
-        return rater == name or (before == name and settings.startswith(tuple(COMPARISON_FORMATS)))
     if before == "learned":
         return any(name.startswith("learned:") for name in options.model)
     return before in map(name_of_model, options.model)
