@@ -4,6 +4,9 @@ from .building import (
 from .errors import (
     InputError as InputError,
 )
+from .generation import (
+    generate as generate,
+)
 from .groups import (
     Bootstrap as Bootstrap,
     Endpoint as Endpoint,
@@ -50,8 +53,6 @@ from .services import (
     CompareResult as CompareResult,
     FinetuneOptions as FinetuneOptions,
     FinetuneResult as FinetuneResult,
-    GenerateOptions as GenerateOptions,
-    GenerateResult as GenerateResult,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
@@ -91,7 +92,6 @@ from .services import (
     draft_rubric as draft_rubric,
     export_sheets as export_sheets,
     finetune as finetune,
-    generate as generate,
     hydrate as hydrate,
     import_answers as import_answers,
     list_datasets as list_datasets,

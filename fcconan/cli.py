@@ -15,6 +15,10 @@ from fcconan.result import ROW_FILES
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
     "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
+    "generate": (
+        "fcconan.generation.generating:generate",
+        "Write a reply to each message, by a model, a retriever or people.",
+    ),
     "metrics": (
         "fcconan.scoring.text_metrics:metrics",
         "Compute text metrics of replies, as ratings that correlate and rank read.",
@@ -33,13 +37,12 @@ OLD = {
     "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
-    "generate": "Generate replies.",
     "finetune": "Fine-tune a language model.",
     "judge": "Rate and compare replies, and measure judges.",
     "annotate": "Run an annotation campaign.",
 }
 # Commands with a table for a paper, and commands with rows that other commands read.
-OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics"}}
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"generate", "metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 
@@ -84,7 +87,7 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
-        out: File for the rows that other commands read, of metrics: .csv, .tsv, .jsonl or .parquet.
+        out: File for the rows that other commands read, of generate and metrics: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 
@@ -116,7 +119,7 @@ def run(
     print(printable(str(result)))
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
-    if out is not None:
+    if out is not None and result.out is not None:  # a dry run has no rows
         result.write(out)
     if latex is not None:
         latex.write_text(result.to_latex(), encoding="utf-8")

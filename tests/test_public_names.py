@@ -48,7 +48,6 @@ BUILT = {
     "generation/finetuning/search.py": ["plan"],
     "generation/finetuning/run.py": ["train_with_rate", "metrics"],
     "models/dry_run.py": ["summary", "as_dict"],
-    "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
     "judging/rating.py": ["result"],
     "services/datasets.py": ["hydrate"],

@@ -17,7 +17,6 @@ from fcconan.oldcli import (
     annotate,
     build,
     finetune,
-    generate,
     hydrate,
     judge,
     list_datasets,
@@ -42,7 +41,7 @@ app = typer.Typer(
 # The sections of the help, and the commands in their order.
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
-    "Generation": (generate, finetune),
+    "Generation": (finetune,),
     "Results": (publish,),
 }
 for panel, verbs in COMMANDS.items():

@@ -76,11 +76,6 @@ from .finetuning import (
     FinetuneResult as FinetuneResult,
     finetune as finetune,
 )
-from .generated_replies import (
-    SETTINGS as SETTINGS,
-    GenerateResult as GenerateResult,
-    generate as generate,
-)
 from .judgements import (
     RateOptions as RateOptions,
     RateResult as RateResult,
@@ -121,9 +116,6 @@ from .rater_training import (
     TrainRaterOptions as TrainRaterOptions,
     TrainRaterResult as TrainRaterResult,
     train_rater as train_rater,
-)
-from .reply_options import (
-    GenerateOptions as GenerateOptions,
 )
 from .results import (
     Result as Result,
