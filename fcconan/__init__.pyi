@@ -14,6 +14,8 @@ from .groups import (
 )
 from .judging import (
     Judge as Judge,
+    calibrate as calibrate,
+    draft_rubric as draft_rubric,
 )
 from .parsing import (
     AspectField as AspectField,
@@ -46,8 +48,6 @@ from .services import (
     AuditResult as AuditResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
-    CalibrateOptions as CalibrateOptions,
-    CalibrateResult as CalibrateResult,
     CampaignOptions as CampaignOptions,
     CompareOptions as CompareOptions,
     CompareResult as CompareResult,
@@ -68,8 +68,6 @@ from .services import (
     RateResult as RateResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
-    RubricOptions as RubricOptions,
-    RubricResult as RubricResult,
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
     SimulateOptions as SimulateOptions,
@@ -86,10 +84,8 @@ from .services import (
     assign as assign,
     audit as audit,
     build as build,
-    calibrate as calibrate,
     campaign_status as campaign_status,
     compare as compare,
-    draft_rubric as draft_rubric,
     export_sheets as export_sheets,
     finetune as finetune,
     hydrate as hydrate,

@@ -29,6 +29,14 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "judge calibrate": (
+        "fcconan.judging.calibration:calibrate",
+        "Calibrate the evaluation steps of an aspect by people's ratings.",
+    ),
+    "judge rubric": (
+        "fcconan.judging.rubric_drafts:draft_rubric",
+        "Draft the rubric of a new aspect with a language model, for a person to edit.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -98,16 +106,18 @@ def run(
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
         if nested := app.config[0].config.keys() & {*COMMANDS, *OLD}:
             raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
-    for path in (json, report, latex, out):
+    # The library hands --out to commands that have it themselves, for a folder or a file that they write.
+    following = zip(words, (*words[1:], ""), strict=True)
+    own = [Path(word[6:] or value) for word, value in following if word.partition("=")[0] == "--out"]
+    for path in (json, report, latex, out, *own):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
         if path is not None and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.absolute().parent} for {path.name}: choose another, or make it")
     command = next((name for name in (" ".join(words[:2]), *words[:1]) if name in COMMANDS), "")
-    if latex is not None and command not in OF["latex"]:
-        raise InputError(f"--latex is an option of {', '.join(sorted(OF['latex']))}: leave it out")
-    if out is not None and command not in OF["out"]:  # the command writes it
-        words, out = (*words, "--out", str(out)), None
+    for option, path in (("latex", latex), ("out", out)):
+        if path is not None and command not in OF[option]:
+            raise InputError(f"--{option} is an option of {', '.join(sorted(OF[option]))}: leave it out")
     if out is not None and out.suffix not in ROW_FILES:
         raise InputError(f"found --out {out}, expected a name that ends in {', '.join(ROW_FILES)}: choose another")
     result = app(words, exit_on_error=False, print_error=False)

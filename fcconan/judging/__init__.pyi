@@ -5,20 +5,8 @@ from .background import (
     KnownKnowledge as KnownKnowledge,
     Passages as Passages,
 )
-from .calibration.data import (
-    RatedExample as RatedExample,
-    split_examples as split_examples,
-)
-from .calibration.dry_run import (
-    dry_run_calibration as dry_run_calibration,
-)
-from .calibration.search import (
-    StepsRater as StepsRater,
-    search_steps as search_steps,
-)
-from .calibration.settings import (
-    Calibration as Calibration,
-    CalibrationSettings as CalibrationSettings,
+from .calibration import (
+    calibrate as calibrate,
     load_steps as load_steps,
 )
 from .comparison.judge import (
@@ -67,9 +55,6 @@ from .learned.training import (
     TrainingData as TrainingData,
     train_rater as train_rater,
 )
-from .people import (
-    human_means as human_means,
-)
 from .prompts import (
     PromptTemplate as PromptTemplate,
     dump_prompt as dump_prompt,
@@ -83,8 +68,10 @@ from .rating import (
     RatingSummary as RatingSummary,
     Row as Row,
 )
-from .rubrics import (
+from .rubric_drafts import (
     draft_rubric as draft_rubric,
+)
+from .rubrics import (
     load_rubric as load_rubric,
 )
 from .strategies import (

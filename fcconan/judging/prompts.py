@@ -173,7 +173,7 @@ def rating_prompt(
     several = len(aspects) > 1
     described = (_describe(each, several=several, grades=grades, steps=steps.get(each.name, ())) for each in aspects)
     parts = [task.question if several else _ONE, "\n\n".join(described), *_rules(task)]
-    return _prompt(parts, _answer_line(aspects, form, explained=explained))
+    return _prompt(parts, answer_line(aspects, form, explained=explained))
 
 
 def label_prompt(task: Task, *, meanings: bool) -> PromptTemplate:
@@ -246,7 +246,8 @@ def _describe(aspect: Aspect, *, several: bool, grades: bool, steps: Sequence[st
     return "\n".join(lines)
 
 
-def _answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> str:
+def answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> str:
+    """Returns the sentence that states the form of an answer."""
     spans = {f"a number from {format_grade(each.low, each)} to {format_grade(each.high, each)}" for each in aspects}
     span = spans.pop() if len(spans) == 1 else "a number on the scale of its aspect"
     if form == "number":
@@ -282,3 +283,13 @@ def json_object(properties: Mapping[str, Any], *, title: str | None = None) -> d
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+def prompt_variables(texts: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables of a prompt: each text, and `texts`, all texts as one JSON object.
+
+    JSON strings prevent a text from imitating the end of the texts.
+    """
+    # Same as `indent=1`, ten times as fast.
+    lines = (f" {json.dumps(name)}: {json.dumps(text, ensure_ascii=False)}" for name, text in texts.items())
+    return {**texts, "texts": "{\n" + ",\n".join(lines) + "\n}"}

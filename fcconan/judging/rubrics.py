@@ -1,4 +1,4 @@
-"""Rubrics as tasks: from files of other projects, or drafted by a model."""
+"""Rubrics of other projects as tasks."""
 
 import csv
 import io
@@ -12,9 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
-from fcconan.judging.prompts import json_object, json_request
-from fcconan.judging.tasks import Aspect, Task, Text, load_task
-from fcconan.models import ChatRequest, Model, Sampling
+from fcconan.judging.tasks import Aspect, Task, load_task
 
 # The sentence that introduces the grades and ends in a colon.
 _ANNOUNCEMENT = re.compile(r"(?<=[.!?\])])\s+[^.!?]*:$")
@@ -139,97 +137,7 @@ def _aspect(path: Path, title: str, rubric: str) -> dict[str, Any]:
     }
 
 
-LONGEST_SCALE = 100
-_INSTRUCTION = (
-    "You write rubrics for raters of counter-narratives: civil replies that refute a hateful message. You get a JSON "
-    "object with an aspect, what it measures, and its scale. For every grade, write one or two sentences that say what "
-    "a reply with this grade is like. Each must follow from what the aspect measures, be told apart from its "
-    "neighbours by something that a rater can see, and leave no reply without a grade. Then write four to six steps by "
-    'which a rater arrives at a grade. Answer with a JSON object only: {"question": "...", "grades": {GRADE: "...", '
-    '...}, "steps": ["...", ...]}.'
-)
-
-
-def draft_rubric(
-    model: Model,
-    *,
-    name: str,
-    title: str,
-    definition: str,
-    low: int = 1,
-    high: int = 5,
-    higher_is_better: bool = True,
-    seed: int | None = 0,
-) -> Task:
-    """Drafts the rubric of an aspect with a model.
-
-    Args:
-        model: Model that drafts.
-        name: Name of the aspect.
-        title: Title that raters read.
-        definition: Definition of the aspect.
-        low: Lowest grade.
-        high: Highest grade.
-        higher_is_better: Whether high grades are better.
-        seed: Seed of sampling; None sends none.
-
-    Returns:
-        A task with this aspect.
-
-    Raises:
-        InputError: Name or scale is invalid, or the model's answer is missing or contains no rubric.
-    """
-    scale = {"low": low, "high": high, "higher_is_better": higher_is_better}
-
-    def rubric(question: str, grades: dict[int, str], steps: list[str]) -> Task:
-        aspect = {"name": name, "title": title, "question": question, **scale, "grades": grades, "steps": steps}
-        return _task(name.replace("_", "-"), title, [Aspect.model_validate(aspect)])
-
-    if high - low >= LONGEST_SCALE:
-        raise InputError(
-            f"the scale from {low} to {high} has more than {LONGEST_SCALE} grades: give a smaller "
-            "--high, because a rubric has a text for each grade"
-        )
-    try:  # before the paid request
-        rubric(definition, dict.fromkeys(range(low, high + 1), "?"), [])
-    except ValidationError as error:
-        raise InputError(f"no rubric can be drafted for the aspect {name!r}: {_problem(error)}") from error
-    wanted = {
-        "aspect": title,
-        "measures": definition,
-        "lowest_grade": low,
-        "highest_grade": high,
-        "best_grade": high if higher_is_better else low,
-    }
-    messages = json_request(_INSTRUCTION, wanted)
-    call = ChatRequest(messages, Sampling(max_tokens=2048, seed=seed), _schema(low, high), variables={"aspect": name})
-    (reply,) = model.replies([call])
-    if reply.text is None:
-        said = ": ".join(filter(None, (reply.reason, reply.detail)))
-        raise InputError(f"{model.name} drafted no rubric ({said}): repeat the command, or use another model")
-    try:
-        drafted = _Draft.model_validate_json(reply.text[reply.text.find("{") : reply.text.rfind("}") + 1])
-        asked = drafted.question if isinstance(drafted.question, str) else ""
-        return rubric(asked.strip() or definition, drafted.grades, drafted.steps)
-    except ValidationError as error:
-        raise InputError(
-            f"{model.name} drafted no rubric ({_problem(error)}): repeat the command, or use another model"
-        ) from error
-
-
-class _Draft(BaseModel):
-    question: Any = None
-    grades: dict[int, Text]
-    steps: list[Text] = []
-
-
 def _problem(error: ValidationError) -> str:
     last = error.errors()[-1]  # of the errors of a union, that of the object
     where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # names added by pydantic have brackets
     return ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))
-
-
-def _schema(low: int, high: int) -> dict[str, Any]:
-    text = {"type": "string"}
-    grades = json_object({str(grade): text for grade in range(low, high + 1)})
-    return json_object({"question": text, "grades": grades, "steps": {"type": "array", "items": text}}, title="rubric")

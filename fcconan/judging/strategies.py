@@ -1,6 +1,5 @@
 """Rating methods: questions, samples and answer forms of a judge model."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from fcconan.judging.prompts import (
     label_schema,
     load_prompt,
     numbered_lines,
+    prompt_variables as prompt_variables,
     rating_prompt,
     rating_schema,
 )
@@ -255,13 +255,3 @@ class RatingPlan:
 
 
 _KNOWN = frozenset({*TEXTS, *ASPECT_VARIABLES, "texts"})
-
-
-def prompt_variables(texts: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables of a prompt: each text, and `texts`, all texts as one JSON object.
-
-    JSON strings prevent a text from imitating the end of the texts.
-    """
-    # Same as `indent=1`, ten times as fast.
-    lines = (f" {json.dumps(name)}: {json.dumps(text, ensure_ascii=False)}" for name, text in texts.items())
-    return {**texts, "texts": "{\n" + ",\n".join(lines) + "\n}"}

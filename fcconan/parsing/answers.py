@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from fcconan.errors import InputError
-from fcconan.models import replace_surrogates
+from fcconan.models import well_formed as replace_surrogates
 from fcconan.parsing.context import (
     find_field_objection,
     find_objection,

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from fcconan.models import replace_surrogates
+from fcconan.models import well_formed as replace_surrogates
 from fcconan.parsing.phrases import MARK
 from fcconan.parsing.results import Reason
 

@@ -121,11 +121,6 @@ from .results import (
     Result as Result,
     write_json as write_json,
 )
-from .rubrics import (
-    RubricOptions as RubricOptions,
-    RubricResult as RubricResult,
-    draft_rubric as draft_rubric,
-)
 from .sheets import (
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
@@ -138,9 +133,4 @@ from .simulation import (
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
     simulate as simulate,
-)
-from .steps_calibration import (
-    CalibrateOptions as CalibrateOptions,
-    CalibrateResult as CalibrateResult,
-    calibrate as calibrate,
 )

@@ -7,15 +7,16 @@ of datasets as JSON strings, which are not read as templates.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from fcconan.data import normalise
-from fcconan.judging.calibration.data import RatedExample
 from fcconan.judging.prompts import json_object, json_request
 from fcconan.judging.tasks import Aspect
-from fcconan.models import Messages, replace_surrogates
+from fcconan.models import Messages, well_formed
 
-Edit = Literal["modify", "paraphrase", "add", "calibrate"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 StepsReason = Literal[
     "empty",
     "broken_json",
@@ -30,7 +31,7 @@ StepsReason = Literal[
 
 MOST_STEPS = 20
 SCHEMA: Mapping[str, Any] = json_object({"steps": {"type": "array", "items": {"type": "string"}}}, title="steps")
-EDITS: Mapping[Edit, str] = {
+EDITS: Mapping[str, str] = {
     "modify": "Change those steps that led the grader astray, and leave the others as they are.",
     "paraphrase": "Keep what the steps ask for, and say it more clearly and in fewer words.",
     "add": "Leave the steps as they are, and add one or two for what they overlook.",
@@ -60,24 +61,32 @@ _NUMBERED = re.compile(r"(\s*)[*#]*\s*(?:step\s+)?(\d+)\s*[.):](.*)", re.IGNOREC
 _LONG_RUN, _SHORT_RUN = 8, 4  # words
 
 
-def draft_messages(aspect: Aspect, examples: Sequence[RatedExample]) -> Messages:
-    """Returns the request for evaluation steps that explain the grades of experts."""
-    shown = [{**each.variables, "expert_grade": each.value} for each in examples]
+def draft_messages(aspect: Aspect, examples: "DataFrame") -> Messages:
+    """Returns the request for evaluation steps that explain the grades of experts.
+
+    Args:
+        aspect: Aspect of the steps.
+        examples: Rated examples with `texts` by prompt variable and `value`.
+    """
+    shown = [
+        {**texts, "expert_grade": value} for texts, value in zip(examples["texts"], examples["value"], strict=True)
+    ]
     return json_request(_DRAFT, {"aspect": _described(aspect), "examples": shown})
 
 
-def refine_messages(
-    aspect: Aspect, steps: Sequence[str], errors: Sequence[tuple[RatedExample, float]], edit: Edit
-) -> Messages:
+def refine_messages(aspect: Aspect, steps: Sequence[str], errors: "DataFrame", edit: str) -> Messages:
     """Returns the request for improved steps.
 
     Args:
         aspect: Aspect of the steps.
         steps: Evaluation steps to improve.
-        errors: Examples with the grades that a judge gave by these steps.
+        errors: Examples with the grades `given` by a judge who followed the steps.
         edit: Kind of edit.
     """
-    shown = [{**each.variables, "expert_grade": each.value, "given_grade": given} for each, given in errors]
+    columns = (errors[name] for name in ("texts", "value", "given"))
+    shown = [
+        {**texts, "expert_grade": value, "given_grade": given} for texts, value, given in zip(*columns, strict=True)
+    ]
     content = {"aspect": _described(aspect), "steps": list(steps), "examples": shown}
     return json_request(_REFINE + EDITS[edit] + _FORM, content)
 
@@ -106,10 +115,10 @@ def parse_steps(text: str) -> tuple[tuple[str, ...], StepsReason | None]:
     return ((), "too_many_steps") if len(steps) > MOST_STEPS else (steps, None)
 
 
-def copies_example(steps: Sequence[str], examples: Sequence[RatedExample]) -> bool:
+def copies_example(steps: Sequence[str], examples: "DataFrame") -> bool:
     """Returns whether steps repeat eight successive words of an example, or a whole shorter text of four or more."""
     written = _words(" ".join(steps))
-    for text in (text for example in examples for text in example.variables.values()):
+    for text in (text for texts in examples["texts"] for text in texts.values()):
         words = _words(text)
         length = min(_LONG_RUN, len(words))
         runs = (words[start : start + length] for start in range(len(words) - length + 1))
@@ -138,7 +147,7 @@ def _from_json(text: str) -> list[str] | StepsReason:
         data = data[0][1]
     if not isinstance(data, list) or not data or not all(isinstance(step, str) for step in data):
         return "no_list"
-    return [replace_surrogates(step) for step in data]
+    return [well_formed(step) for step in data]
 
 
 def _from_lines(lines: Sequence[str]) -> list[str] | StepsReason:
