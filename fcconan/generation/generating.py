@@ -35,11 +35,9 @@ from fcconan.retrieval import Retriever, TrainingPair, encoder_system, make_syst
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    ModelSource = Any  # a name, and in Python also an object with `replies`
-    RetrieverSource = Any  # a name, and in Python also what `bench` takes as a system
-    Background = RowSource | Path
+    Named = Any  # in Python also a model, or what `bench` takes as a system
 else:
-    ModelSource = RetrieverSource = Background = str
+    Named = str
 
 Row = dict[str, Any]
 Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
@@ -62,11 +60,11 @@ ADVICE = {
 def generate(
     dataset: RowSource,
     *,
-    model: ModelSource | None = None,
+    model: Named | None = None,
     strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval", "reference"] | None = None,
     examples: Positive | None = None,
-    background: Background | None = None,
-    retriever: RetrieverSource | None = None,
+    background: RowSource | None = None,
+    retriever: Named | None = None,
     prompt: str | None = None,
     prompt_format: str | None = None,
     decoding: str = "greedy",
@@ -125,17 +123,20 @@ def generate(
     strategy = strategy or ("few-shot" if examples else "zero-shot" if background is None else "grounded")
     if (model is None) == (strategy in PROMPTS):
         raise InputError(
-            f"found strategy {strategy} {'without' if model is None else 'with'} a model, expected one with --model for "
+            f"found strategy {strategy} {'without' if model is None else 'with'} a model, expected --model for "
             f"{', '.join(PROMPTS)}, and none for retrieval and reference"
         )
+    if examples and strategy != "few-shot":
+        raise InputError(f"found --examples with strategy {strategy}, expected few-shot: leave one of them out")
     messages, data = read_messages(dataset, rows, limit)
-    identity: dict[str, Any] = {"data": data, "messages": len(messages), "strategy": strategy, "seed": seed}
+    identity: dict[str, Any] = {"data": data, "messages": len(messages), "strategy": strategy}
     notes: list[str] = []
     if strategy in ("few-shot", "retrieval"):
         pairs, identity["pairs"] = pool_of(dataset, background, rows)
         chosen = retriever if retriever is not None else RETRIEVER if strategy == "retrieval" else SIMILAR
         make = partial(_retriever, chosen, endpoint)
     if strategy == "reference":
+        identity["seed"] = seed
         return _result(messages, _references(messages, seed), system or "gold", identity, {"seed": seed}, notes)
     if strategy == "retrieval":
         found, identity["retriever"] = retrieve(messages, pairs, make)
@@ -145,8 +146,8 @@ def generate(
     template = load_generation_prompt(named)
     if (BACKGROUND in template.variables) != (strategy == "grounded"):
         raise InputError(
-            f"found the prompt {named} with strategy {strategy}, expected {{{{background}}}} in prompts of grounded and "
-            "in no others: choose another prompt"
+            f"found the prompt {named} with strategy {strategy}, expected {{{{background}}}} in a prompt of grounded, "
+            "and in no other: choose another prompt"
         )
     form = None if prompt_format is None else load_format(prompt_format)
     if form is not None and not str(model).startswith("local:"):
@@ -164,7 +165,8 @@ def generate(
         messages, without = _with_background(messages, background)
         notes += [f"{without} of {len(messages)} messages have no background: they have no reply."] * (without > 0)
         identity["background"] = short_hash(*messages["background"])
-    parts += [PurePath(named).stem] * (named != PROMPTS[strategy]) + ([] if form is None else [PurePath(form.name).stem])
+    parts += [PurePath(named).stem] * (named != PROMPTS[strategy])
+    parts += [PurePath(form.name).stem] if form else []
     parts += [re.sub(r"[^\w.=-]+", "-", said.removeprefix("greedy, "))] * (said != "greedy")
     parts += [f"seed-{seed}"] * (seed != 0)
     identity |= {
@@ -172,8 +174,10 @@ def generate(
         "prompt": f"{PurePath(named).stem}@{template.hash}",
         "format": form and f"{form.name}@{form.hash}",
         "decoding": ",".join(f"{key}={value}" for key, value in settings.items() if value not in (None, [])),
+        "seed": seed,
     }
-    messages = messages.assign(**{name: [[]] * len(messages) for name in ("examples", "sources") if name not in messages})
+    for missing in {"shown", "examples", "sources"} - {*messages}:
+        messages[missing] = [[]] * len(messages)
     calls = _requests(messages, template, settings, seed, strategy == "grounded")
     if dry_run:
         return Result("generate", plan_requests(opened, [*chain(*calls)]), identity, notes)
@@ -195,9 +199,7 @@ def _retriever(name: Any, endpoint: Endpoint, train: list[TrainingPair]) -> Retr
     return system
 
 
-def _with_examples(
-    messages: "DataFrame", pairs: "DataFrame", k: int, system: Retriever
-) -> tuple["DataFrame", int]:
+def _with_examples(messages: "DataFrame", pairs: "DataFrame", k: int, system: Retriever) -> tuple["DataFrame", int]:
     """Returns messages with their examples, and the number of those with fewer than k."""
     found = find_examples(messages, pairs, k, system)
     texts = [*zip(pairs["hate_speech"], pairs["counter_narrative"], strict=True)]
@@ -210,12 +212,11 @@ def _with_examples(
 def _with_background(messages: "DataFrame", folder: Any) -> tuple["DataFrame", int]:
     """Returns messages with passages, their own or found ones, and the number of those without any."""
     if folder is None and not messages["background"].any():
-        raise InputError("found no background, expected it for grounded: give --background FOLDER, or a column background")
+        raise InputError(
+            "found no background, expected it for grounded: give --background FOLDER, or a column background"
+        )
     passages = None if folder is None else Passages(Path(folder))
-    texts = [
-        row.background or (passages({"hate_speech": row.hate_speech}) if passages else None) or ""
-        for row in messages.itertuples()
-    ]
+    texts = [row.background or (passages and passages.find(row.hate_speech)) or "" for row in messages.itertuples()]
     sources = [[f"passage-{short_hash(each)}" for each in text.split("\n\n") if each] for text in texts]
     return messages.assign(background=texts, sources=sources), texts.count("")
 
@@ -227,7 +228,7 @@ def _requests(
     given = {name: settings[name] for name in ("temperature", "max_tokens", "top_p", "top_k")}
     sampling, found = Sampling(**given, stop=tuple(settings["stop"])), list[list[ChatRequest]]()
     for row in messages.itertuples():
-        how = {"language": row.language, "background": row.background if grounded else "", "examples": getattr(row, "shown", ())}
+        how = {"language": row.language, "background": row.background if grounded else "", "examples": row.shown}
         asked, variables = generation_messages(template, row.hate_speech, **how)
         # With equal seeds, endpoints would return the same reply for all candidates.
         candidates = range(0 if grounded and not row.background else settings["candidates"])

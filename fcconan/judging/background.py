@@ -99,8 +99,11 @@ class Passages:
         self._found: dict[str, str | None] = {}
 
     def __call__(self, row: Row) -> str | None:
-        """Returns the passages for the message of a row; None if no passage shares a content word with it."""
-        message = str(row["hate_speech"])
+        """Returns the passages for the message of a row."""
+        return self.find(str(row["hate_speech"]))
+
+    def find(self, message: str) -> str | None:
+        """Returns the passages for a message; None if no passage shares a content word with it."""
         if message not in self._found:
             self._found[message] = self._search(message)
         return self._found[message]
