@@ -19,9 +19,6 @@ from .finetuning.settings import (
 from .generating import (
     generate as generate,
 )
-from .items import (
-    load_items as load_items,
-)
 from .pairs import (
     find_examples as find_examples,
     leaking_pairs as leaking_pairs,
@@ -29,10 +26,8 @@ from .pairs import (
     read_pairs as read_pairs,
     retrieve as retrieve,
 )
-from .prompting import (
+from .prompts import (
     generation_messages as generation_messages,
     load_decoding as load_decoding,
-)
-from .prompts import (
     load_generation_prompt as load_generation_prompt,
 )

@@ -15,7 +15,7 @@ from cyclopts import Parameter, validators
 from fcconan.data import GENERATED, RowSource, make_reply_id, short_hash
 from fcconan.errors import InputError
 from fcconan.generation.pairs import NO_CANDIDATES, find_examples, pool_of, read_messages, retrieve
-from fcconan.generation.prompting import BACKGROUND, generation_messages, load_decoding, load_generation_prompt
+from fcconan.generation.prompts import BACKGROUND, generation_messages, load_decoding, load_generation_prompt
 from fcconan.groups import Endpoint, Rows
 from fcconan.judging import Passages, PromptTemplate
 from fcconan.models import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Named = Any  # in Python also a model, or what `bench` takes as a system
 else:
-    Named = str
+    Named = str | None
 
 Row = dict[str, Any]
 Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
@@ -60,11 +60,11 @@ ADVICE = {
 def generate(
     dataset: RowSource,
     *,
-    model: Named | None = None,
+    model: Named = None,
     strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval", "reference"] | None = None,
     examples: Positive | None = None,
     background: RowSource | None = None,
-    retriever: Named | None = None,
+    retriever: Named = None,
     prompt: str | None = None,
     prompt_format: str | None = None,
     decoding: str = "greedy",
@@ -121,7 +121,7 @@ def generate(
         ['They bake our bread.']
     """
     strategy = strategy or ("few-shot" if examples else "zero-shot" if background is None else "grounded")
-    if (model is None) == (strategy in PROMPTS):
+    if (model is None) is (strategy in PROMPTS):
         raise InputError(
             f"found strategy {strategy} {'without' if model is None else 'with'} a model, expected --model for "
             f"{', '.join(PROMPTS)}, and none for retrieval and reference"
@@ -153,7 +153,7 @@ def generate(
     if form is not None and not str(model).startswith("local:"):
         raise InputError(f"found --prompt-format with {model}, expected a model local:FOLDER_OR_NAME: leave it out")
     said, settings = load_decoding(decoding, temperature=temperature, max_tokens=max_tokens)
-    opened = open_model(model, endpoint, form)
+    opened: Any = open_model(model, endpoint, form)
     parts: list[str] = [strategy]
     if strategy == "few-shot":
         k, similar = examples or EXAMPLES, make([])

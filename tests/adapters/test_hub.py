@@ -132,8 +132,8 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
-    from fcconan.data.tables import open_table
     from fcconan import generate
+    from fcconan.data.tables import open_table
     from fcconan.retrieval.collections import load_collection
     from fcconan.services import dataset_folder
 

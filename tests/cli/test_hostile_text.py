@@ -13,7 +13,6 @@ from subprocess import Popen
 
 import pytest
 
-from tests.cli.judging import judge
 from tests.conftest import RunCli
 from tests.models.server import Action, Body, Server, completion, use_key
 
