@@ -27,8 +27,7 @@ from fcconan.data import (
     write_whole,
 )
 from fcconan.errors import InputError
-from fcconan.generation.items import Item, PromptContext
-from fcconan.generation.prompts import load_generation_prompt
+from fcconan.generation.prompts import generation_messages, load_generation_prompt
 from fcconan.generation.training import computes_in_half, train
 from fcconan.groups import Rows
 from fcconan.models import encode_pair, format_names, load_format, loading_errors, locate_model
@@ -134,9 +133,7 @@ def finetune(
         formats = ", ".join(format_names())
         raise InputError(f"found no chat template in {model}, expected one: name a --prompt-format ({formats})")
     examples["encoded"] = [
-        encode_pair(
-            tokenizer, None, shown.messages(Item("", "", message, language=language), PromptContext())[0], reply
-        )
+        encode_pair(tokenizer, None, generation_messages(shown, message, language=language)[0], reply)
         for message, reply, language in examples[[*TEXTS, "language"]].itertuples(index=False)
     ]
     examples["tokens"] = [len(tokens) for tokens, _ in examples["encoded"]]
@@ -155,7 +152,7 @@ def finetune(
     identity = {
         "data": name,
         "model": f"{source.name}@{source.commit or source.hash}",
-        "prompt": f"{shown.name}@{shown.hash}",
+        "prompt": f"{prompt}@{shown.hash}",
         "prompt_format": chat and f"{chat.name}@{chat.hash}",
         "dtype": "bfloat16" if computes_in_half(settings["method"]) else "float32",
         **settings,

@@ -66,10 +66,6 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .generated_replies import (
-    SETTINGS as SETTINGS,
-    GenerateResult as GenerateResult,
-    generate as generate,
 )
 from .locations import (
     cached_folder as cached_folder,
@@ -90,9 +86,6 @@ from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
-)
-from .reply_options import (
-    GenerateOptions as GenerateOptions,
 )
 from .results import (
     Result as Result,
