@@ -66,20 +66,14 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-)
 from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
     dataset_folder as dataset_folder,
     model_files as model_files,
 )
-from .model_results import (
-    ModelResult as ModelResult,
-)
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
-    Bootstrap as Bootstrap,
-    Endpoint as Endpoint,
     RowSelection as RowSelection,
 )
 from .publication import (
