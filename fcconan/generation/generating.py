@@ -35,7 +35,7 @@ from fcconan.retrieval import Retriever, TrainingPair, encoder_system, make_syst
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    Named = Any  # in Python also a model, or what `bench` takes as a system
+    Named = Any  # in Python also a model, or a system of `bench`
 else:
     Named = str | None
 
@@ -157,7 +157,11 @@ def generate(
     parts: list[str] = [strategy]
     if strategy == "few-shot":
         k, similar = examples or EXAMPLES, make([])
-        messages, fewer = _with_examples(messages, pairs, k, similar)
+        places = find_examples(messages, pairs, k, similar)
+        texts = [*zip(pairs["hate_speech"], pairs["counter_narrative"], strict=True)]
+        messages["shown"] = [[texts[place] for place in own] for own in places]
+        messages["examples"] = [pairs["pair_id"].iloc[own].tolist() for own in places]
+        fewer = sum(len(own) < k for own in places)
         notes += [f"{fewer} of {len(messages)} messages were shown fewer than {k} examples."] * (fewer > 0)
         identity |= {"examples": k, "retriever": similar.name}
         parts += [f"{k}-example{'s' * (k > 1)}"] * (k != EXAMPLES) + [similar.name] * (similar.name != SIMILAR)
@@ -199,16 +203,6 @@ def _retriever(name: Any, endpoint: Endpoint, train: list[TrainingPair]) -> Retr
     return system
 
 
-def _with_examples(messages: "DataFrame", pairs: "DataFrame", k: int, system: Retriever) -> tuple["DataFrame", int]:
-    """Returns messages with their examples, and the number of those with fewer than k."""
-    found = find_examples(messages, pairs, k, system)
-    texts = [*zip(pairs["hate_speech"], pairs["counter_narrative"], strict=True)]
-    ids = pairs["pair_id"].tolist()
-    shown = [[texts[place] for place in own] for own in found]
-    own_ids = [[ids[place] for place in own] for own in found]
-    return messages.assign(shown=shown, examples=own_ids), sum(len(own) < k for own in found)
-
-
 def _with_background(messages: "DataFrame", folder: Any) -> tuple["DataFrame", int]:
     """Returns messages with passages, their own or found ones, and the number of those without any."""
     if folder is None and not messages["background"].any():
@@ -238,10 +232,14 @@ def _requests(
 
 def _picked(answers: Sequence[ChatResponse], pick: str, seed: Sequence[int], model: Any) -> Row:
     """Returns the first candidate with a text, or a random one, and what was sampled."""
-    candidates = [_text(each) for each in answers]
+    candidates: list[tuple[str | None, str | None]] = []
+    for each in answers:
+        written = (each.cut if each.text is None else each.text) or ""
+        text = (split_thinking(written) or ("", ""))[1].strip()
+        candidates.append((text, None) if text else (None, each.reason or "empty"))
     order = np.random.default_rng(seed).permutation(len(answers)).tolist() if pick == "random" else range(len(answers))
     picked = next((place for place in order if candidates[place][0] is not None), None)
-    text, reason = candidates[picked or 0] if answers else (None, NO_BACKGROUND)
+    reply, reason = candidates[picked or 0] if answers else (None, NO_BACKGROUND)
     of = answers if picked is None else answers[picked : picked + 1]
     reported = next((each.model for each in of if each.model and each.model != model.name), None)
     tokens = {
@@ -250,7 +248,7 @@ def _picked(answers: Sequence[ChatResponse], pick: str, seed: Sequence[int], mod
         for counts in [[getattr(each, name) for each in answers]]
     }
     return {
-        "text": text,
+        "text": reply,
         "reason": reason,
         "detail": next((each.detail for each in answers if each.detail), ""),
         "flags": [TRUNCATED] if picked is not None and answers[picked].text is None else [],
@@ -259,15 +257,6 @@ def _picked(answers: Sequence[ChatResponse], pick: str, seed: Sequence[int], mod
         "picked": picked,
         **tokens,
     }
-
-
-def _text(answer: ChatResponse) -> tuple[str | None, str | None]:
-    """Returns the text of an answer without thinking, also of a truncated one; or the reason why there is none."""
-    written = answer.cut if answer.text is None else answer.text
-    if written is None:
-        return None, answer.reason
-    text = (split_thinking(written) or ("", ""))[1].strip()
-    return (text, None) if text else (None, answer.reason or "empty")
 
 
 def _references(messages: "DataFrame", seed: int) -> list[Row]:

@@ -35,7 +35,9 @@ def load_generation_prompt(name_or_path: str | Path) -> PromptTemplate:
     Raises:
         InputError: The prompt is unknown, or the file holds something else.
     """
-    path = catalogue_entry("prompt", str(name_or_path), _catalogue("prompts"))
+    path = catalogue_entry(
+        "prompt", str(name_or_path), {path.stem: path for path in sorted((_folder() / "prompts").glob("*.yaml"))}
+    )
     prompt = load_prompt(path, known=(HATE_SPEECH, BACKGROUND, LANGUAGE), needed=(HATE_SPEECH,))
     if prompt.messages[-1][0] != "user" or HATE_SPEECH not in PromptTemplate(prompt.messages[-1:]).variables:
         raise InputError(f"{path}: end with a message of the user that has {{{{{HATE_SPEECH}}}}}")
@@ -104,10 +106,6 @@ def load_decoding(name_or_path: str, **changed: Any) -> tuple[str, dict[str, Any
     changed = {name: value for name, value in changed.items() if value not in (None, settings[name])}
     name = path.stem or name_or_path
     return ", ".join([name, *(f"{key}={value}" for key, value in changed.items())]), settings | changed
-
-
-def _catalogue(folder: str) -> dict[str, Path]:
-    return {path.stem: path for path in sorted((_folder() / folder).glob("*.yaml"))}
 
 
 def _folder() -> Path:
