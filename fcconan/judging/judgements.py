@@ -21,8 +21,8 @@ JudgementReason = Reason | FailureReason | RowReason | SamplesReason
 # Smallest share of readable samples for a mean.
 ENOUGH = 0.5
 EXCERPT = 500  # characters of an unreadable answer in `explanation`
-# End mark of truncated answers: a number or a label that may be incomplete is unreadable with it.
-_CUT = "~cut~"
+# End mark of truncated answers: with its digit, a number or a label that may be incomplete is unreadable.
+_CUT = "~0~"
 
 
 @dataclass(frozen=True)

@@ -206,13 +206,13 @@ def test_a_failed_request_is_invalid_and_its_detail_is_not_read() -> None:
         ("tie", None, None, None),
         ("invalid", "rate_limited", "rate_limited", "rate_limited"),
         ("invalid", "too_long", "too_long", None),
-        ("invalid", "empty", None, "empty"),
+        ("invalid", "unreadable", None, "unreadable"),
         ("tie", None, None, None),
     ]
     assert summary(results) == NOTHING | {
         "comparisons": 5,
         "verdicts": {"invalid": 3, "tie": 2},
-        "invalid": {"empty": 1, "rate_limited": 1, "too_long": 1},
+        "invalid": {"unreadable": 1, "rate_limited": 1, "too_long": 1},
         "both_orders": 2,
         "flipped": 2,
         "reversed": 2,

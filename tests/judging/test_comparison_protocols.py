@@ -214,7 +214,7 @@ def test_the_task_of_the_catalogue_is_a_choice() -> None:
         ('{"better": "a"}', ParsedComparison("a")),
         ('```json\n{"better": "b"}\n```', ParsedComparison("b")),
         ('{"explanation": "Both insult.", "better": "tie"}', ParsedComparison("tie")),
-        ("", ParsedComparison(None, "empty")),
+        ("", ParsedComparison(None, "unreadable")),
     ],
 )
 def test_a_choice_is_read(text: str, parsed: ParsedComparison) -> None:
@@ -293,11 +293,6 @@ RELEASED = {
     ("CONAN-MT", "13"): {"a": 161, "b": 182, "tie": 15, "invalid": 2},
     ("CONAN-MT", "33"): {"a": 163, "b": 180, "tie": 15, "invalid": 2},
 }
-INVALID = {
-    ("CONAN-MT", "7"): {"empty": 2},
-    ("CONAN-MT", "13"): {"empty": 2},
-    ("CONAN-MT", "33"): {"empty": 1, "no_scores": 1},
-}
 
 
 @pytest.mark.upstream
@@ -333,7 +328,7 @@ def test_replayed_judgelm_gives_the_released_verdicts(mirror: Path, corpus: str,
     assert len(results) == 360
     assert dict(Counter(each["verdict"] for each in results)) == RELEASED[corpus, size]
     invalid = Counter(each["reason"] for each in results if each["reason"])
-    assert invalid == INVALID.get((corpus, size), {})
+    assert invalid == ({"unreadable": 2} if corpus == "CONAN-MT" else {})
     # The other order was not recorded: with it, and unless one order may stand for both, nothing is left.
     both_orders = list(compare_pairs(Recorded(records), pairs, protocol=JudgeLM()))
     assert {each["verdict"] for each in both_orders} == {"invalid"}
