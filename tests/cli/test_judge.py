@@ -331,7 +331,7 @@ def test_the_audit_names_reasons_and_takes_a_dataset_for_ratings(demo: Path, rep
     data = "+".join(f"test-00000-of-00001.parquet-{each.hexdigest()[:12]}" for each in hashes)
     assert summary("audit.json")["signature"].startswith(f"audit|data:{data}|resamples:100|seed:0|")
     assert "│ none (the bootstrap is biased) │" in " ".join(done.stdout.split())
-    server.behaviour = says("I cannot say.")
+    server.behaviour = says("I cannot rate this.")
     rate(replies, server, "--aspect", "relevance", out="ratings.csv")
     done = fcconan("judge", "audit", "--ratings", "ratings.csv", "--replies", demo, "--resamples", 100)
     assert done.status == 0
@@ -489,17 +489,17 @@ def about(body: Body, text: str | None, **choice: Any) -> Action:
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (lambda body: about(body, "I would call this a fine reply, perhaps 4 of 5."), "no_field"),
+        (lambda body: about(body, "I would call this a fine reply, perhaps 4 of 5."), "unreadable"),
         (lambda body: about(body, "I cannot rate hateful content."), "refusal"),
         (lambda body: about(body, None, refusal="I cannot rate this: 5"), "refused"),
         (lambda body: about(body, ""), "empty"),
         (lambda body: about(body, " \n"), "empty"),
-        (lambda body: about(body, '{"relevance": 9}'), "out_of_scale"),
-        (lambda body: about(body, '{"relevance": 2.5}'), "not_on_scale"),
-        (lambda body: about(body, '{"relevance": "GRADE"}'), "template"),
+        (lambda body: about(body, '{"relevance": 9}'), "out_of_range"),
+        (lambda body: about(body, '{"relevance": 2.5}'), "out_of_range"),
+        (lambda body: about(body, '{"relevance": "GRADE"}'), "unreadable"),
         (lambda body: about(body, '{"relevance": 4', finish_reason="length"), "truncated"),
         (lambda body: about(body, '{"relevance": 4}', finish_reason="content_filter"), "filtered"),
-        (lambda body: about(body, '{"relevance": 4} {"relevance": 2}'), "ambiguous"),
+        (lambda body: about(body, '{"relevance": 4} {"relevance": 2}'), "unreadable"),
     ],
 )
 def test_what_is_no_verdict_is_missing_and_not_asked_again(

@@ -303,13 +303,13 @@ def test_passages_are_none_of_a_dataset_with_knowledge(replies: Path, server: Se
         (
             says("A good reply."),
             ("--aspect", "relevance"),
-            "4 of 4 are no_field, the first time for: A good reply.; expected a JSON object with relevance, such as "
+            "4 of 4 are unreadable, the first time for: A good reply.; expected a JSON object with relevance, such as "
             '{"relevance": ...}',
         ),
         (
             says("Good."),
             ("--aspect", "relevance", "--rating-method", "prometheus", "--rename", "references=text"),
-            "4 of 4 are no_answer, the first time for: Good.; expected [RESULT] and a grade at the end, such as "
+            "4 of 4 are unreadable, the first time for: Good.; expected [RESULT] and a grade at the end, such as "
             "[RESULT] 3",
         ),
         (
@@ -362,7 +362,7 @@ def test_one_of_two_judges_without_ratings_is_told_of_and_no_failure(replies: Pa
     server.behaviour = lambda body, number: says("x")(body, number) if body["model"] == "other" else judge(body, number)
     done = rate(replies, server, "--model", "other", "--aspect", "relevance")
     assert done.status == 0
-    assert "other:rubric rated nothing: 4 of 4 are no_field" in done.stdout
+    assert "other:rubric rated nothing: 4 of 4 are unreadable" in done.stdout
     assert "stub:rubric rated nothing" not in done.stdout
 
 
