@@ -336,7 +336,12 @@ def _of_sums(of: Statistic, terms: Sequence[Any], item: Ints, n_items: int) -> S
 def _spearman(x: Floats, y: Floats, item: Ints, n_items: int) -> Statistic:
     """Returns a function of weights of items, with ranks of its own for each resample."""
     coefficient = Weighted(x[None], y[None], item, n_items, [(0, 0)], ["spearman"])
-    return lambda weights: coefficient(np.ascontiguousarray(weights.T))["spearman"][0]
+
+    def of(weights: Floats) -> Floats:
+        blocks = [weights[at : at + BLOCK].T for at in range(0, len(weights), BLOCK)]
+        return np.concatenate([coefficient(np.ascontiguousarray(each))["spearman"][0] for each in blocks])
+
+    return of
 
 
 def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "DataFrame":
@@ -360,9 +365,8 @@ def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "Data
             if math.isfinite(values[place]) and each["rows"]["item_id"].nunique() > 1:
                 drawn[place] = (of, [])
     for weights in draws(len(items), bootstrap.resamples, bootstrap.seed):
-        for at in range(0, len(weights), BLOCK):
-            for of, parts in drawn.values():
-                parts.append(of(weights[at : at + BLOCK]))
+        for of, parts in drawn.values():
+            parts.append(of(weights))
     table = []
     for place, (each, value) in enumerate(zip(found, values, strict=True)):
         more = {
