@@ -153,8 +153,9 @@ def audit(
 
 def _of_comparisons(compared: "DataFrame", about: "DataFrame", own: Mapping[str, str]) -> Checks:
     """Yields the checks of comparisons, as arguments of `_measured`."""
-    columns = dict.fromkeys([*compared, "rater", "rater_kind", "reason", *ORDERS])
-    compared = compared.reindex(columns=columns).fillna({"rater": "rater", "rater_kind": "human"})
+    texts = dict.fromkeys(["rater", "rater_kind", "reason", *ORDERS], object)
+    compared = compared.reindex(columns=dict.fromkeys([*compared, *texts])).astype(texts)
+    compared = compared.fillna({"rater": "rater", "rater_kind": "human"})
     people = {*compared["rater"][compared["rater_kind"] == "human"]}
     verdicts, pair = _by_pair(compared)
     for side, reply in (("a", "reply_1"), ("b", "reply_2")):
@@ -231,7 +232,8 @@ def _failures(rows: "DataFrame", lost: "Series") -> Checks:
 
 def _of_ratings(rated: "DataFrame", about: "DataFrame", own: Mapping[str, str]) -> Checks:
     """Yields the checks of ratings, as arguments of `_measured`."""
-    rated = rated.reindex(columns=dict.fromkeys([*rated, "reason", "item_id", "system"]))
+    texts = dict.fromkeys(["reason", "item_id", "system"], object)
+    rated = rated.reindex(columns=dict.fromkeys([*rated, *texts])).astype(texts)
     known = about.reindex(rated["reply_id"]).set_index(rated.index)
     named = {column: known[column].fillna(rated[column]) for column in ("item_id", "system")}
     rated = rated.assign(**named, words=known["words"], refuses=known["refuses"])
