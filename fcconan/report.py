@@ -50,3 +50,20 @@ def bars(table: "DataFrame", *, label: str, column: str) -> Any:
     axes.legend(ncols=len(wide.columns), frameon=False, loc="lower left", bbox_to_anchor=(0, 1))
     axes.spines[["top", "right"]].set_visible(False)
     return figure
+
+
+def curves(table: "DataFrame", *, x: str, y: str, line: str) -> Any:
+    """Returns a plot with a line for each value of a column, and a ring around the row that is `chosen`."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for name, rows in table.groupby(line, sort=False):
+        axes.plot(rows[x], rows[y], marker="o", markersize=3, label=f"{line.replace('_', ' ')} {name}")
+    best = table[table["chosen"]]
+    axes.plot(best[x], best[y], "o", markersize=10, fillstyle="none", color=LINES)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure

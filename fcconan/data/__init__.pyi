@@ -95,7 +95,6 @@ from .ids import (
 )
 from .leakage import (
     LeakageIndex as LeakageIndex,
-    balanced_folds as balanced_folds,
     connected_groups as connected_groups,
     leakage_groups as leakage_groups,
     message_codes as message_codes,

@@ -129,13 +129,7 @@ _COLUMNS = {
     "n_read": "number of answers with a readable value",
     "retained_mass": "probability of the grades on the scale among all tokens, for probability-weighted ratings",
     "cited": "whether the explanation quotes words of the texts; empty if it need not",
-    "interval_low": "lower end of the prediction interval",
-    "interval_high": "upper end of the prediction interval",
-    "unlike_training": "whether the reply differs from the training data of the rater",
-    "provenance": (
-        "relation of the reply to the training data of the rater: `unseen`, `out_of_fold` (rated by a model of another "
-        "fold) or `in_sample`"
-    ),
+    "distance": "distance of the reply to the nearest one that a learned rater was trained on",
     # Comparisons
     "system_a": "system of reply a",
     "system_b": "system of reply b",

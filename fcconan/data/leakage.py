@@ -16,7 +16,7 @@ A CN that was written for a message can reveal the message, so that pairs with s
 import csv
 import re
 import unicodedata
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -224,30 +224,3 @@ def leakage_groups(messages: Sequence[str], codes: Sequence[Sequence[str]] = ())
     own = codes or [()] * len(messages)
     tokens = [message_leakage_keys(message, codes=each) for message, each in zip(messages, own, strict=True)]
     return np.array(LeakageIndex(tokens, messages).groups, dtype=np.int64)
-
-
-def balanced_folds(keys: Sequence[Hashable], folds: int, *, seed: int = 0) -> npt.NDArray[np.int64]:
-    """Returns a fold for each row, with all rows of one key in one fold and folds of about equal size.
-
-    The largest key comes first, and each goes into the smallest fold so far; keys of equal size are in random order.
-    With fewer keys than folds, each key is a fold of its own.
-
-    Args:
-        keys: The key of each row; length n.
-        folds: The number of folds.
-        seed: Seed of the order.
-
-    Returns:
-        Fold of each row; shape (n,).
-
-    >>> balanced_folds(["a", "b", "a", "a", "c"], 2).tolist()
-    [0, 1, 0, 0, 1]
-    """
-    sizes = Counter(keys)
-    order = [list(sizes)[at] for at in np.random.default_rng(seed).permutation(len(sizes))]
-    totals = np.zeros(min(folds, len(sizes)), dtype=np.int64)
-    fold_of: dict[Hashable, int] = {}
-    for key in sorted(order, key=lambda each: -sizes[each]):
-        fold_of[key] = int(totals.argmin())
-        totals[fold_of[key]] += sizes[key]
-    return np.array([fold_of[key] for key in keys], dtype=np.int64)

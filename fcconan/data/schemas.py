@@ -174,7 +174,7 @@ QRELS = Schema("qrels", (*_key("query-id corpus-id"), *_columns("int", "score"))
 
 GENERATED = REPLY.extended(
     *_columns("string", "reason"),  # why the text is missing
-    *_columns("strings", "flags"),  # see `fcconan.generation.writing.find_flags`
+    *_columns("strings", "flags"),  # refusal:KIND, empty, truncated
     *_columns("string", "model"),
     *_columns("string", "revision prompt_hash", CODE),
     *_columns("string", "format"),
@@ -193,16 +193,8 @@ _JUDGED = (
 _ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
 ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
 RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
-# Learned raters: prediction interval, and relation of the reply to the training data.
-LEARNED = RATED.extended(
-    *_columns("float", "interval_low interval_high"),
-    *_columns("bool", "unlike_training"),
-    *_columns(
-        "string",
-        "provenance",
-        _words("a relation to the training data", ("unseen", "out_of_fold", "in_sample")),
-    ),
-)
+# Learned raters: distance of the reply to the training data.
+LEARNED = RATED.extended(*_columns("float", "distance"))
 LABELLED = VOTE.extended(
     *_columns("string", "rater_kind", _RATER_KIND),
     *_columns("string", "reason"),

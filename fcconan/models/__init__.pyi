@@ -10,6 +10,8 @@ from .endpoint import (
 )
 from .local import (
     LocalModel as LocalModel,
+    loading_errors as loading_errors,
+    locate_model as locate_model,
 )
 from .opening import (
     default_answers as default_answers,
@@ -31,6 +33,7 @@ from .requests import (
     Sampling as Sampling,
     TokenAlternatives as TokenAlternatives,
     read_reply as read_reply,
+    stop_in as stop_in,
     well_formed as well_formed,
 )
 from .store import (

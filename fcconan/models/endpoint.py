@@ -8,22 +8,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic, time
 from typing import Any, NamedTuple
 
 from fcconan.data import OPENAI_URL, endpoint_address, one_line
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
-from fcconan.models.requests import ChatRequest, ChatResponse, FailureReason, read_reply
+from fcconan.models.requests import PASSING_REASONS, ChatRequest, ChatResponse, FailureReason, read_reply
 from fcconan.models.store import Answers, from_json, to_json
 
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
-_PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each repetition of a failed request
+PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each repetition of a failed request
 _LONGEST_PAUSE = 120.0  # seconds; an endpoint that wants more has no quota left
 _LONGEST_MESSAGE = 500  # characters of an error
 _AHEAD = 8  # requests for each one in flight that are prepared, so that a slow answer does not hold up the others
-_FIRST = 20  # requests of a run; if they all fail in the same way, the others would, too
+_MOST_IN_A_ROW = 20  # equal failures, after which others would fail, too
 # Fields that a server may refuse, and words of its message that mean them.
 _OPTIONAL = {
     "response_format": "response_format|json_schema|structured output",
@@ -70,7 +70,7 @@ class EndpointModel:
     A request that fails by a timeout, a broken connection, status 408, 409, 429 or 5xx, or an unreadable body is
     repeated after 1, 2, 4 and 8 s, or when `Retry-After` says. A field that the server refuses is left out of this and
     all later requests of the run, with a note. Status 3xx, 401, 402, 403, 405, an unknown model, and 20 equal failures
-    at the beginning end the run.
+    in a row at the beginning, or of the endpoint, end the run.
 
     Args:
         name: Name of the model at the endpoint.
@@ -96,7 +96,7 @@ class EndpointModel:
         self.price = load_price(endpoint, name)
         self._left_out: dict[str, str] = {} if endpoint.structured_output else {"response_format": ""}
         self._newer_limit = False  # whether the endpoint requires `max_completion_tokens`
-        self._has_answered, self._not_before = False, 0.0
+        self._in_a_row, self._not_before = Counter[str](), 0.0
         self._lock, self._is_over = threading.Lock(), threading.Event()
 
     def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
@@ -181,44 +181,56 @@ class EndpointModel:
         """Yields stored answers and those of the endpoint, in order. Equal requests in flight are sent once."""
         waiting, flying = deque[Outcome | Future[Outcome]](), dict[bytes, Future[Outcome]]()
         self._is_over.clear()
+        errors: list[BaseException] = []
+
+        def landed(key: bytes, sent: Future[Outcome]) -> None:
+            flying.pop(key, None)
+            if not sent.cancelled() and (error := sent.exception()) is not None:
+                errors.append(error)
+                self._is_over.set()
+
         pool = ThreadPoolExecutor(self._endpoint.concurrency)
         try:
             for whole in wholes:
                 key = to_json(whole)
-                if key in flying:
-                    waiting.append(flying[key])
+                if (sent := flying.get(key)) is not None:
+                    waiting.append(sent)
                 elif (stored := self.answers.get(whole)) is not None:
                     self._count(stored, "stored")
                     waiting.append(Outcome(stored))
                 else:
-                    waiting.append(pool.submit(self._ask, whole, check))
-                    flying[key] = waiting[-1]
-                    flying[key].add_done_callback(lambda _, key=key: flying.pop(key, None))
+                    flying[key] = sent = pool.submit(self._ask, whole, check)
+                    sent.add_done_callback(partial(landed, key))
+                    waiting.append(sent)
                 while waiting and (len(waiting) > _AHEAD * self._endpoint.concurrency or _is_done(waiting[0])):
-                    yield self._counted(waiting.popleft())
+                    yield self._counted(waiting.popleft(), errors)
             while waiting:
-                yield self._counted(waiting.popleft())
+                yield self._counted(waiting.popleft(), errors)
         finally:
             # Requests in flight end, and their answers are stored; others are not sent.
             self._is_over.set()
             pool.shutdown(cancel_futures=True)
 
-    def _counted(self, sent: Outcome | Future[Outcome]) -> Outcome:
+    def _counted(self, sent: Outcome | Future[Outcome], errors: list[BaseException]) -> Outcome:
         outcome = sent.result() if isinstance(sent, Future) else sent
+        if errors:
+            raise errors[0]
         if outcome.reason is not None:
             self._failures[outcome.reason] += 1
-            failed = self._failures[outcome.reason]
-            if not self._has_answered and (failed == _FIRST or outcome.reason == "connection"):
+            self._in_a_row[outcome.reason] += 1
+            failed, is_new = self._in_a_row[outcome.reason], not self.used["requests"]
+            most = 1 if is_new and outcome.reason == "connection" else _MOST_IN_A_ROW
+            if failed >= most and (is_new or outcome.reason in PASSING_REASONS):
                 raise EndpointError(
                     f"{self._address.url} answered none of {failed} requests ({outcome.reason}: {outcome.detail}): "
-                    "check its address, the model and whether the server runs"
+                    "check its address, the model and whether the server runs; answers so far are stored"
                 )
         return outcome
 
     def _count(self, body: Mapping[str, Any], kind: str) -> None:
         usage = body.get("usage") or {}
         with self._lock:
-            self._has_answered = True
+            self._in_a_row.clear()
             self.used[kind] += 1
             if body.get("model"):
                 self.reported[str(body["model"])] = None
@@ -236,7 +248,7 @@ class EndpointModel:
                 "--max-cost and run again to continue"
             )
         outcome = Outcome(reason="connection", detail="the run ended")
-        for pause in (*_PAUSES, None):
+        for pause in (*PAUSES, None):
             while (rest := self._not_before - monotonic()) > 0 and not self._is_over.wait(rest):
                 pass
             if self._is_over.is_set():
@@ -255,6 +267,7 @@ class EndpointModel:
 
     def _attempt(self, whole: Mapping[str, Any], check: Check) -> tuple[Outcome, float | None]:
         """Sends a request once, or in other forms until the server takes one; returns also the wanted pause."""
+        client = self._client
         import openai
 
         tried: dict[str, str] = {}  # refused fields
@@ -263,7 +276,7 @@ class EndpointModel:
             if self._newer_limit and "max_tokens" in body:
                 body["max_completion_tokens"] = body.pop("max_tokens")
             try:
-                found = self._client.post(whole["path"], cast_to=object, body=body)
+                found = client.post(whole["path"], cast_to=object, body=body)
                 check(whole["body"], found)
             except ValueError as error:  # also of JSON
                 return Outcome(reason="bad_body", detail=one_line(error)), None
@@ -296,7 +309,7 @@ class EndpointModel:
         if named:
             return [name for name in named if _OPTIONAL[name] == _OPTIONAL[named[0]]]
         # A server that names no field and has answered nothing yet may refuse any.
-        may_be_any = status in (400, 415, 422) and not self._has_answered and not _NO_MODEL.search(message)
+        may_be_any = status in (400, 415, 422) and not self.used["requests"] and not _NO_MODEL.search(message)
         return next(([name] for name in _OPTIONAL if name in body), None) if may_be_any else None
 
     def _failure(self, error: Any, message: str, code: object) -> tuple[Outcome, float | None]:
@@ -350,7 +363,7 @@ def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
         if endpoint.max_cost is not None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
         return None
-    found = (yaml.safe_load(endpoint.prices.read_text(encoding="utf-8")) or {}).get(model)
+    found: Any = (yaml.safe_load(endpoint.prices.read_text(encoding="utf-8")) or {}).get(model)
     try:
         return float(found["input"]), float(found["output"])
     except (KeyError, TypeError, ValueError) as error:

@@ -1,7 +1,6 @@
 """Models by their names, and tables of what they were asked."""
 
 from collections.abc import Iterable
-from functools import cache
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _BYTES_A_TOKEN = 4  # for planning, in languages that tokenizers support well
 
 
-@cache
 def default_answers(read: bool = True) -> Answers:
     """Returns the store in the cache folder.
 

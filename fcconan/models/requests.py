@@ -145,10 +145,17 @@ def read_reply(body: Mapping[str, Any], stop: tuple[str, ...] = ()) -> ChatRespo
         return ChatResponse(reason="truncated", cut=text or None, **said)
     if choice.get("finish_reason") == "content_filter":
         return ChatResponse(reason="filtered", **said)
-    # White space at the beginning may hold a stop string: many models begin with a line break.
-    start = len(text) - len(text.lstrip())
-    text = text[: min((end for each in stop if (end := text.find(each, start)) >= 0), default=None)]
+    text = text[: stop_in(text, stop)]
     return ChatResponse(text, logprobs=logprobs, **said) if text.strip() else ChatResponse(reason="empty", **said)
+
+
+def stop_in(text: str, stop: Iterable[str]) -> int | None:
+    """Returns the position of the first stop string in a reply, or None.
+
+    Leading white space is skipped, because many models begin an answer with a line break.
+    """
+    first = len(text) - len(text.lstrip())
+    return min((place for each in stop if (place := text.find(each, first)) >= 0), default=None)
 
 
 def well_formed(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Tables of commands that have not moved, and the curves of a fine-tuning."""
+"""Tables of commands that have not moved."""
 
 import lazy_loader
 

@@ -1,6 +1,3 @@
-from .plots import (
-    curve_plot as curve_plot,
-)
 from .tables import (
     DisplayTable as DisplayTable,
     format_counts as format_counts,

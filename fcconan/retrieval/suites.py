@@ -5,7 +5,6 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,12 +57,17 @@ def load_suite(path: Path | None = None) -> dict[str, Settings]:
     return found
 
 
+def open_by_name(name: str) -> Model:
+    """Returns the model of a name, with the defaults of an endpoint."""
+    return open_model(name, Endpoint())
+
+
 def make_systems(
     names: Iterable[Any],
     *,
     suite: Path | None = None,
     train: Sequence[TrainingPair] = (),
-    open_model: Callable[[str], Model] = partial(open_model, endpoint=Endpoint()),
+    open_model: Callable[[str], Model] = open_by_name,
     device: str | None = None,
 ) -> list[Retriever]:
     """Makes systems, which share encoders, so that texts are encoded once.

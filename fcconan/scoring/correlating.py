@@ -103,11 +103,6 @@ def correlate(
         table.loc[table["rater"].isin(human), "rater_kind"] = "human"
     notes = table.attrs.get("notes", [])
     ratings, _ = checked(table, needs_systems=False)
-    if "provenance" in ratings and (learned := ratings["provenance"].eq("in_sample") & ratings["value"].notna()).any():
-        raise InputError(
-            f"found {learned.sum()} ratings by {ratings['rater'][learned].iloc[0]} of replies that it was trained on, "
-            "expected ratings out of fold: leave them out with --filter.provenance"
-        )
     chosen = {"human": human, "raters": rater, "aspects": aspect}
     identity |= {key: ",".join(given) or None for key, given in chosen.items()}
     sampled = vars(bootstrap) if bootstrap.resamples else {"resamples": 0}

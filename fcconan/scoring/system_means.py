@@ -214,9 +214,6 @@ def _predicted(
     if not people:
         raise InputError("found no ratings by people, expected some for --predicted-by: give rows of rater_kind human")
     check_names("rater", [judge], ratings["rater"][~ratings["of_people"]].unique())
-    in_sample = ratings.reindex(columns=["provenance"])["provenance"].eq("in_sample") & ratings["rater"].eq(judge)
-    if in_sample.any():
-        raise InputError(f"{judge} was trained on {in_sample.sum()} of these replies: take its ratings out of fold")
     aspects = [aspect for _, aspect, *_ in people if aspect != UNIFIED]
     judged = {aspect: values for _, aspect, *values in series_of(ratings, judge, aspects, only=False)}
     if len(judged) == 1 and not judged.keys() & {*aspects}:

@@ -66,20 +66,6 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .finetuning import (
-    FinetuneOptions as FinetuneOptions,
-    FinetuneResult as FinetuneResult,
-    finetune as finetune,
-)
-from .generated_replies import (
-    SETTINGS as SETTINGS,
-    GenerateResult as GenerateResult,
-    generate as generate,
-)
-from .judgements import (
-    RateOptions as RateOptions,
-    RateResult as RateResult,
-    rate as rate,
 )
 from .locations import (
     cached_folder as cached_folder,
@@ -96,32 +82,14 @@ from .options import (
     Endpoint as Endpoint,
     RowSelection as RowSelection,
 )
-from .prompts import (
-    PromptOptions as PromptOptions,
-    PromptResult as PromptResult,
-    show_prompt as show_prompt,
-)
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
 )
-from .rater_training import (
-    TrainRaterOptions as TrainRaterOptions,
-    TrainRaterResult as TrainRaterResult,
-    train_rater as train_rater,
-)
-from .reply_options import (
-    GenerateOptions as GenerateOptions,
-)
 from .results import (
     Result as Result,
     write_json as write_json,
-)
-from .rubrics import (
-    RubricOptions as RubricOptions,
-    RubricResult as RubricResult,
-    draft_rubric as draft_rubric,
 )
 from .sheets import (
     ImportOptions as ImportOptions,
@@ -135,9 +103,4 @@ from .simulation import (
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
     simulate as simulate,
-)
-from .steps_calibration import (
-    CalibrateOptions as CalibrateOptions,
-    CalibrateResult as CalibrateResult,
-    calibrate as calibrate,
 )

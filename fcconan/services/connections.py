@@ -109,13 +109,10 @@ class Connection:
         if kind == "local":
             from fcconan.models import LocalModel
 
-            return LocalModel(
-                rest,
-                journal=self.answers(),
-                device=self.options.device,
-                batch_size=self.options.batch_size or BATCH_SIZE,
-                template=template,
-            )
+            size = self.options.batch_size or BATCH_SIZE
+            model: Any = LocalModel(rest, _OldStore(self.answers()), batch_size=size, template=template)
+            model.configuration = model.identity
+            return model  # type: ignore[no-any-return]
         if self.client is not None and not isinstance(self.client, Client):
             return self.client
         further = request_fields(self.options.request_field)
@@ -180,6 +177,17 @@ def connected(
             run.finish()
     finally:
         run.close()
+
+
+class _OldStore:
+    """The store of answers in the form that `LocalModel` expects."""
+
+    def __init__(self, answers: "AnswerStore") -> None:
+        self._answers, self.put = answers, answers.put
+
+    def get(self, request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        found = self._answers.get(request)
+        return None if found is None else found.response
 
 
 def run_of(service: str, values: Mapping[str, Any], fresh: bool | None) -> "CommandRun":

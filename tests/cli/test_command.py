@@ -256,9 +256,6 @@ def test_the_shell_completes_values(grove: typer.Typer, words: str, expected: se
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("generate demo --decoding t", {"top-pk"}),
-        ("generate demo --prompt b", {"brief"}),
-        ("generate demo --retriever bm25", {"bm25", "bm25-fast"}),
         ("build m", {"mt-conan", "multi-aspect"}),
     ],
 )

@@ -127,8 +127,8 @@ class Shell:
         known = verbs.options(command)
         fewer = {} if shown else {name: value for name, value in FEWER.items() if name in known and name not in words}
         cheaper = [each for pair in fewer.items() for each in pair]
-        if words[0] == "finetune" and Path(words[1]).parent == Path("data"):
-            fewer_pairs(Path(words[1]))
+        if words[0] == "finetune" and words[1].startswith("data/"):
+            fewer_pairs(Path(*Path(words[1]).parts[:2]))
         before = {path: _state(path) for path in outputs}
         run = run_here(*words, *cheaper, *added(line), **{**self._environment, **ENVIRONMENT, **given})
         wanted = 2 if _REFUSED.search(line) else 0

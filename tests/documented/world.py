@@ -41,15 +41,15 @@ FILES: Mapping[str, Mapping[str, str]] = {
 ON_THE_HUB = ("microsoft/DialoGPT-medium", "mistralai/Mistral-7B-v0.1", "MingZhong/unieval-dialog")
 # What is added to a line, so that tiny models do what large ones would, without a GPU and in seconds.
 ADDED: Mapping[str, Sequence[str]] = {
-    r" --preset pairwise-qlora ": ("--tuning", "lora", "--learning-rate", "1e-4", "--max-epochs", "1"),
-    r" --preset dialogpt ": ("--max-epochs", "1"),
+    r" --preset pairwise-qlora ": ("--preset", "pairwise-lora", "--learning-rate", "1e-4", "--max-steps", "1"),
+    r" --preset dialogpt ": ("--max-steps", "1"),
 }
 # Lines that are parsed only where FCCONAN_MIRROR is not set: the demo cannot stand in for what they read.
 OF_UPSTREAM = (
     r"^fcconan reproduce\b",
     r" --corpus conan ",
     r"^fcconan correlate (?:cseval|mistralai)",
-    r"^fcconan finetune data/conan --subset en ",
+    r"^fcconan finetune data/conan/en/",
 )
 # Lines that take minutes; `make check` parses them, and `make check-all` runs them.
 LONG = (r"^fcconan reproduce\b",)

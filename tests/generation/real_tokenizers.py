@@ -7,29 +7,6 @@ WORDS = (
     "<|system|> <|user|> <|assistant|>"
 ).split()
 
-# The shapes that the models' own templates have.
-MISTRAL_INSTRUCT = (
-    "{{ bos_token }}{% for message in messages %}"
-    "{% if (message.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('user and assistant alternate') }}"
-    "{% endif %}{% if message.role == 'user' %}{{ ' [INST] ' + message.content + ' [/INST]' }}"
-    "{% elif message.role == 'assistant' %}{{ ' ' + message.content + eos_token }}"
-    "{% else %}{{ raise_exception('user and assistant only') }}{% endif %}{% endfor %}"
-)
-ZEPHYR = (
-    "{% for message in messages %}\n{% if message.role == 'user' %}\n{{ '<|user|>\n' + message.content + eos_token }}\n"
-    "{% elif message.role == 'system' %}\n{{ '<|system|>\n' + message.content + eos_token }}\n"
-    "{% elif message.role == 'assistant' %}\n{{ '<|assistant|>\n'  + message.content + eos_token }}\n{% endif %}\n"
-    "{% if loop.last and add_generation_prompt %}\n{{ '<|assistant|>' }}\n{% endif %}\n{% endfor %}"
-)
-LLAMA_2 = (
-    "{% if messages[0].role == 'system' %}{% set rest = messages[1:] %}{% set told = messages[0].content %}"
-    "{% else %}{% set rest = messages %}{% set told = false %}{% endif %}{% for message in rest %}"
-    "{% if loop.first and told %}{% set content = '<<SYS>>\n' + told + '\n<</SYS>>\n\n' + message.content %}"
-    "{% else %}{% set content = message.content %}{% endif %}"
-    "{% if message.role == 'user' %}{{ bos_token + '[INST] ' + content.strip() + ' [/INST]' }}"
-    "{% else %}{{ ' ' + content.strip() + ' ' + eos_token }}{% endif %}{% endfor %}"
-)
-
 
 def llama_like(template: str | None = None) -> Any:
     """A tokenizer with the special tokens, begin-of-text rule and space marks of Llama-2, Mistral and Zephyr.

@@ -235,12 +235,10 @@ def reproduce(found: Json, *_: Any) -> Iterator[Row]:
     yield from from_tables({"values": of}, keys=keys, row="K01", values=columns)
 
 
-def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the ratings that `judge rate` writes; reasons of missing values are replaced by another grammar."""
-    table, rows, kinds = rows_of(place / _out(words)), {"reason": "J18"}, {"reason": REPLACED}
-    of = {"rows": [{**each, "low": None} for each in table]}
-    keys = ("reply_id", "aspect")
-    yield from from_tables(of, keys=keys, row="J02", values=("value", "reason"), rows=rows, kinds=kinds)
+def rate(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads the ratings of `judge rate`."""
+    rows = [{**each, "low": None} for each in found["tables"]["ratings"]]
+    yield from from_tables({"rows": rows}, keys=("reply_id", "aspect"), row="J02", values=("value",))
 
 
 def compare(found: Json, *_: Any) -> Iterator[Row]:
@@ -248,13 +246,6 @@ def compare(found: Json, *_: Any) -> Iterator[Row]:
     columns, keys = ("verdict", "score_a", "score_b"), ("reply_a", "reply_b")
     of = {"rows": found["tables"]["comparisons"]}
     yield from from_tables(of, keys=keys, row="J07", values=columns)
-
-
-def train(found: Json, *_: Any) -> Iterator[Row]:
-    """Reads `judge train`: scores out of fold."""
-    columns = ("value", "mean_absolute_error", "n")
-    table = {"rows": [{**each, "low": None} for each in found["rows"]]}
-    yield from from_tables(table, keys=("aspect",), row="J13", values=columns, kinds=dict.fromkeys(columns, REPLACED))
 
 
 def calibrate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
@@ -303,6 +294,6 @@ def nothing(*_: Any) -> Iterator[Row]:
 READERS: dict[str, Reader] = {
     "agree": agree, "bench": bench, "build": build, "correlate": correlate, "generate": generate, "hydrate": build,
     "judge audit": audit, "judge calibrate": calibrate, "judge compare": compare, "judge rate": rate,
-    "judge rubric": nothing, "judge train": train, "list": listed, "metrics": metrics,
+    "judge rubric": nothing, "list": listed, "metrics": metrics,
     "rank": rank, "reproduce": reproduce,
 }  # fmt: skip

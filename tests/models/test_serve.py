@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 import yaml
-
-from fcconan.data.files import read_rows
 from fcconan.models.answers.store import AnswerStore
 from fcconan.models.client import Client
-from fcconan.models.local import LocalModel
+
+from fcconan.data.files import read_rows
+from fcconan.models import LocalModel
 from fcconan.models.requests import ChatRequest, Sampling
 from tests.cli.judging import fcconan
 from tests.models.serve import transformers_serve
-from tests.models.stored import records
 from tests.models.tiny_chat import TEXTS, model_that_says, tiny_chat
+from tests.test_local_models import Kept
 
 pytestmark = pytest.mark.long
 
@@ -64,13 +64,14 @@ def test_greedy_answers_are_those_of_the_model_without_a_server(
     client = Client(journal=tmp_path / "served", base_url=address, concurrency=4)
     answers = client.send_all(PATH, [body(tiny, text, temperature=0) for text in TEXTS])
     calls = [ChatRequest([{"role": "user", "content": text}], Sampling(max_tokens=30)) for text in TEXTS]
-    replies = list(LocalModel(tiny, journal=tmp_path / "local", device="cpu").replies(calls))
-    own = [record["response"] for record in records(tmp_path / "local")]
+    kept = Kept()
+    replies = list(LocalModel(str(tiny), kept).replies(calls))
+    own = [*kept.values()]
     for answer, response in zip(answers, own, strict=True):
         served = answer.body or {}
         for part in ("message", "finish_reason"):
             assert served["choices"][0][part] == response["choices"][0][part]
-        assert served["usage"] == response["usage"]
+        assert {name: served["usage"][name] for name in response["usage"]} == response["usage"]
     assert {reply.reason for reply in replies} == {None, "truncated"}
     assert requests_in(log) - before == len(TEXTS)
 
@@ -125,7 +126,7 @@ def test_its_stop_strings_are_left_in_the_text(tiny: Path, server: tuple[str, Pa
     assert "dar" in short and len(short) < len(text) and text.startswith(short)
     sampling = Sampling(max_tokens=30, stop=("dar",))
     call = ChatRequest([{"role": "user", "content": TEXTS[0]}], sampling)
-    reply = next(LocalModel(tiny, journal=tmp_path / "local", device="cpu").replies([call]))
+    reply = next(LocalModel(str(tiny), Kept()).replies([call]))
     assert reply.text == text.split("dar")[0]
 
 

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-
 from fcconan.judging.audit.analysis import audit_judge
-from fcconan.parsing.refusals import find_refusal, is_refusal
+
+from fcconan.parsing import find_refusal, is_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fcconan.data.files import read_rows
-from fcconan.parsing import ParsedRating, parse_rating
+from fcconan.parsing import Parsed, parse_rating
 from tests.cli.judging import aspect_of, texts_of
 from tests.conftest import RunCli
 from tests.models.server import Body, Server, says, use_key
@@ -50,7 +50,7 @@ def outputs(file: Path) -> dict[Key, str]:
     return found
 
 
-def parsed(outputs: dict[Key, str]) -> list[ParsedRating]:
+def parsed(outputs: dict[Key, str]) -> list[Parsed]:
     return [
         parse_rating(output, scale=(1, 3 if aspect == "suitableness" else 5), key=KEYS[aspect])
         for (_, _, aspect), output in outputs.items()
@@ -69,7 +69,7 @@ def check(ratings: Path, outputs: dict[Key, str], rater: str) -> None:
 def test_a_direct_parse_reads_the_released_outputs(outputs: dict[Key, str], file: Path) -> None:
     """Against the numbers that upstream's rule took out of them: -1 for none, and 1 for the 1 of a numbered list."""
     direct = parsed(outputs)
-    assert Counter(each.reason for each in direct) == {None: 1212, "refusal": 22, "no_field": 6}
+    assert Counter(each.reason for each in direct) == {None: 1212, "refusal": 22, "unreadable": 6}
     theirs = [
         float(row[f"prediction_meta-llama/Llama-3-8b-chat-hf_{aspect}_score_cleaned"])
         for row in oracle.read_csv(file)

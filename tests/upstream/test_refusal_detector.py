@@ -6,7 +6,7 @@
   those that were asked without training (`SAMPLED`). They were labelled by reading, in a mixed order and without the
   systems' names, by a definition written before, and before anybody who labelled had seen the detector's code or what
   it says; they were changed neither by it nor after it. All 16 refusals among them are of
-  llama_zs_chat, whose refusals the detector's author knew: for recall on others see `tests/parsing/test_refusals.py`.
+  llama_zs_chat, whose refusals the detector's author knew: for recall on others see `tests/test_parsing.py`.
 - `found` are all other replies that the detector takes for refusals, each read.
 - `near` are all other replies whose first 300 characters hold words that refusals have ("I'm sorry", "I cannot", "I do
   not", "as an AI", "your request", ...), and that it does not take for one; each was read there afterwards.
@@ -25,8 +25,7 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.generation.writing import find_flags
-from fcconan.parsing.refusals import find_refusal
+from fcconan.parsing import find_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 
@@ -150,11 +149,11 @@ def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
     multitarget = mirror / oracle.CONAN / "Multitarget-CONAN/Multitarget-CONAN.csv"
     texts |= {row["COUNTER_NARRATIVE"] for row in oracle.read_csv(multitarget)}
     assert len(texts) == 11_692
-    assert {text: flags for text in sorted(texts)[::4] if (flags := find_flags(text))} == {}
+    assert [text for text in sorted(texts)[::4] if find_refusal(text)] == []
 
 
 @pytest.mark.long
-def test_flags_of_the_released_replies(release: Release) -> None:
+def test_refusals_among_the_released_replies(release: Release) -> None:
     found: dict[tuple[str, str], Counter[str]] = {}
     seen = set()
     for dataset, splits in SPLITS.items():
@@ -162,11 +161,11 @@ def test_flags_of_the_released_replies(release: Release) -> None:
         for system, text in (row for table in tables for row in zip(*table, strict=True)):
             if (key := (dataset, system, text.strip())) not in seen:
                 seen.add(key)
-                found.setdefault(key[:2], Counter()).update(find_flags(text))
-    assert {key: dict(flags) for key, flags in found.items() if flags} == {
-        ("cn-ranking", "llama_zs_chat"): {"refusal:request": 11, "refusal:endorsement": 5},
-        ("multi-aspect", "chatgpt"): {"refusal:request": 3},
-        ("multi-aspect", "vicuna"): {"empty": 2},
-        ("cseval", "dialogpt"): {"refusal:request": 3},
-        ("cseval", "unknown"): {"refusal:request": 3},
+                if (refusal := find_refusal(text)) is not None:
+                    found.setdefault(key[:2], Counter())[refusal.kind] += 1
+    assert found == {
+        ("cn-ranking", "llama_zs_chat"): {"request": 11, "endorsement": 5},
+        ("multi-aspect", "chatgpt"): {"request": 3},
+        ("cseval", "dialogpt"): {"request": 3},
+        ("cseval", "unknown"): {"request": 3},
     }

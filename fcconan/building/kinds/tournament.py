@@ -204,7 +204,9 @@ def _judged_row(compared: _Compared, record: Row, judge: str) -> Row:
             f"instance{'s' * (len(found) > 1)} of JudgeLM 33b"
         )
     verdict = parse_comparison(record["output"])
-    row = _comparison(*found[0], f"judgelm-{judge}", "model", verdict.value, verdict.reason)
+    missing = "no_scores" if record["output"].strip() else "empty"
+    reason = {None: None, "out_of_range": "out_of_scale"}.get(verdict.reason, missing)
+    row = _comparison(*found[0], f"judgelm-{judge}", "model", verdict.value, reason)
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 

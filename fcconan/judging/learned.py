@@ -1,0 +1,276 @@
+"""`judge train`: raters that learn from people's ratings, and their ratings of other replies.
+
+The folder of a rater has `rater.json` (aspects with scales, encoder, data, versions, and hashes of the training texts),
+`training.npz` (features and mean ratings) and `out-of-fold.parquet`. The regression is fitted again when a rater is
+loaded, which takes a second for 1,500 replies: so no object has to be stored, and loading executes no code. Embeddings
+reveal much of a text: share the folder only as you may share the training texts.
+"""
+
+import json
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+from cyclopts import Parameter, validators
+
+import fcconan
+from fcconan.data import (
+    ABOUT_REPLY,
+    LEARNED,
+    RowSource,
+    is_missing,
+    leakage_groups,
+    message_codes,
+    message_leakage_keys,
+    read,
+)
+from fcconan.errors import InputError
+from fcconan.groups import Bootstrap, Rows
+from fcconan.judging.features import SURFACE, compute_features
+from fcconan.result import Result
+from fcconan.retrieval import MINILM
+from fcconan.scoring import PEOPLE, check_names, checked, correlate
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Floats = npt.NDArray[np.float64]
+RATER, TRAINING, OUT_OF_FOLD = "rater.json", "training.npz", "out-of-fold.parquet"
+NO_ENCODER = "none"
+GAMMA, ALPHA = 0.6, 1.0  # kernel exp(-gamma d²), with a mean d² of about 2; penalty of the ridge regression
+SURFACE_WEIGHT = 0.5  # next to embeddings
+SCALE = ["low", "high", "higher_is_better"]
+AtLeastTwo = Annotated[int, Parameter(validator=validators.Number(gte=2))]
+
+
+def train_rater(
+    *sources: RowSource,
+    out: Path,
+    replies: RowSource | None = None,
+    encoder: str = MINILM,
+    folds: AtLeastTwo = 5,
+    rows: Rows = Rows(),
+    bootstrap: Bootstrap = Bootstrap(),
+) -> Result:
+    """Train a rater on people's ratings.
+
+    The rater is a kernel ridge regression of people's mean ratings on embeddings of message and reply (with their
+    product and difference, as in InferSent: Conneau et al., 2017, section 3.1) and on surface features of the reply,
+    such as its length. The values are out of fold: each reply is rated by a regression on the other folds, and
+    messages of one leakage group are in one fold. A rater learns its people, systems and topics; there is no evidence
+    for others.
+
+    Args:
+        sources: Files, dataset folders, or names of datasets with ratings of people: reply_id, rater, aspect and value,
+            or one column for each aspect; low, high, higher_is_better and rater_kind are optional.
+        out: Folder for the rater.
+        replies: The rated replies with hate_speech and text; default: those of the sources.
+        encoder: Encoder of the texts: minilm (packaged), a sentence-transformers model or its folder, or none.
+        folds: Number of folds.
+        rows: Which rows are read.
+        bootstrap: Resamples of leakage groups.
+
+    Returns:
+        `aspects`: one row for each aspect, with Spearman's correlation with people's mean ratings out of fold (`value`,
+        `low`, `high`), the `mean_absolute_error` in points of the scale, and `n` replies. The folder has the ratings
+        out of fold as `out-of-fold.parquet`, for `correlate` and `rank --predicted-by`.
+
+    Raises:
+        InputError: A source cannot be read, the rated replies have no texts or too few different messages, or the
+            encoder is not available.
+
+    Examples:
+        >>> result = train_rater("demo", encoder="none", out=Path("rater"), bootstrap=Bootstrap(resamples=0))
+        >>> result.to_frame()[["aspect", "n"]].values.tolist()
+        [['relevance', 96], ['aggressiveness', 96], ['suitableness', 96]]
+    """
+    import pandas as pd
+    from sklearn.model_selection import GroupKFold, cross_val_predict
+
+    out = Path(out)
+    table, _, data = read("ratings", *sources, rows=rows)
+    ratings, _ = checked(table, needs_systems=False)
+    people = ratings[ratings["rater"] == PEOPLE].dropna(subset="value")
+    about = Rows(rename=rows.rename) if replies is None else Rows()
+    texts, _, named = read("replies", *(sources if replies is None else (replies,)), rows=about)
+    if lost := sorted({"hate_speech", "text"} - {*texts}):
+        raise InputError(f"{named} has no column {', '.join(lost)}: give the rated replies with --replies")
+    texts = texts[texts["reply_id"].isin(people["reply_id"]) & ~texts["text"].map(_is_empty)]
+    texts = texts.drop_duplicates("reply_id").reset_index(drop=True)
+    if texts.empty:
+        raise InputError(f"found no reply in {named} that people rated: give the rated replies with --replies")
+    aspects = people.groupby("aspect", sort=False)[SCALE].first().reset_index()
+    means = people.pivot(index="reply_id", columns="aspect", values="value")
+    means = means.reindex(index=texts["reply_id"], columns=aspects["aspect"])
+    features = _features(texts, encoder)
+    groups = leakage_groups([*texts["hate_speech"].fillna("")], [message_codes(row) for row in _records(texts)])
+    predicted = np.full(means.shape, np.nan)
+    for place, aspect in enumerate(means):
+        there = means[aspect].notna().to_numpy()
+        if (found := len(np.unique(groups[there]))) < folds:
+            raise InputError(
+                f"found replies to {found} different messages with {aspect}, expected {folds} or more: give more "
+                "ratings, fewer --folds, or leave the aspect out with --filter.aspect"
+            )
+        how: dict[str, Any] = {"groups": groups[there], "cv": GroupKFold(folds)}
+        given = features[there], means[aspect][there]
+        predicted[there, place] = cross_val_predict(_regression(features), *given, **how)
+    rater = f"learned:{out.absolute().name}"
+    rated = _ratings(texts, predicted, aspects, rater)
+    rated = rated[rated["value"].notna()]
+    both = pd.concat([people.assign(rater_kind="human"), rated]).drop(columns="system")
+    both["item_id"] = both["reply_id"].map(dict(zip(texts["reply_id"], groups, strict=True)))
+    both = both.dropna(subset="item_id")
+    tested = correlate(both, level=("pooled",), coefficient=("spearman",), bootstrap=bootstrap).to_frame()
+    error = both.groupby(["aspect", "reply_id"])["value"].agg(np.ptp).groupby("aspect").mean()
+    tested["mean_absolute_error"] = tested["aspect"].map(error)
+    out.mkdir(parents=True, exist_ok=True)
+    packages = ("scikit-learn", *(("sentence-transformers",) if encoder != NO_ENCODER else ()))
+    saved = {
+        "name": rater,
+        "data": data,
+        "encoder": encoder,
+        "aspects": json.loads(aspects.to_json(orient="records")),
+        "versions": {"fcconan": fcconan.__version__, **{name: version(name) for name in packages}},
+        "seen": sorted(set().union(*_keys(texts))),
+    }
+    (out / RATER).write_text(json.dumps(saved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    np.savez_compressed(out / TRAINING, features=features, means=means.to_numpy())
+    rated.to_parquet(out / OUT_OF_FOLD, index=False)
+    identity = {"data": data, "replies": None if replies is None else named, "encoder": encoder, "folds": folds}
+    columns = ["aspect", "value", "low", "high", "mean_absolute_error", "n", "reason"]
+    return Result(
+        "judge train",
+        {"aspects": tested[columns]},
+        identity | (vars(bootstrap) if bootstrap.resamples else {"resamples": 0}),
+        [f"Rate other replies: fcconan judge rate REPLIES --model {quote(f'learned:{out}')} --out RATINGS.csv"],
+        intervals={"aspects": "value"},
+    )
+
+
+def rate_learned(
+    folder: Path, replies: "DataFrame", aspects: Iterable[str] = ()
+) -> tuple["DataFrame", tuple[str, ...]]:
+    """Rates replies by a learned rater. Replies are left out if the rater was trained on their message or text.
+
+    Args:
+        folder: Folder of the rater.
+        replies: Replies with reply_id, hate_speech and text; item_id, hs_id and system are optional.
+        aspects: Aspects to rate; default: all of the rater.
+
+    Returns:
+        One rating for each reply and aspect, in the columns of a Rating, within the scale of the aspect. `distance` is
+        the cosine distance of the reply to the nearest one of the training; of a rater without encoder it is the
+        Euclidean distance of standardised surface features. And notes.
+
+    Raises:
+        InputError: The folder is not that of a rater, an aspect is unknown, the encoder is not available, or the rater
+            was trained on all of the replies.
+    """
+    import pandas as pd
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    if not (folder / RATER).is_file():
+        raise InputError(f"found no {RATER} in {folder}, expected the folder of `fcconan judge train`: check the path")
+    saved = json.loads((folder / RATER).read_text(encoding="utf-8"))
+    scales = pd.DataFrame(saved["aspects"])
+    chosen = check_names("aspect", aspects, [*scales["aspect"]]) or tuple(scales["aspect"])
+    trained = {*saved["seen"]}
+    seen = np.array([not keys.isdisjoint(trained) for keys in _keys(replies)], dtype=bool)
+    notes: tuple[str, ...] = ()
+    if seen.any():
+        notes = (f"{seen.sum()} of {len(seen)} replies are left out: {saved['name']} was trained on message or text.",)
+    if seen.all():
+        raise InputError(
+            f"{saved['name']} was trained on message or text of all replies: give others, or use its ratings out of "
+            f"fold, {folder / OUT_OF_FOLD}"
+        )
+    rest = replies[~seen].reset_index(drop=True)
+    there = ~rest["text"].map(_is_empty).to_numpy()
+    values, distance = np.full((len(rest), len(chosen)), np.nan), np.full(len(rest), np.nan)
+    with np.load(folder / TRAINING) as arrays:
+        training, means = arrays["features"], arrays["means"]
+    if there.any():
+        features = _features(rest[there], saved["encoder"])
+        for place, aspect in enumerate(chosen):
+            known = means[:, [*scales["aspect"]].index(aspect)]
+            own = ~np.isnan(known)
+            values[there, place] = _regression(training).fit(training[own], known[own]).predict(features)
+        if size := _embedded(training) // 4:
+            parts, metric = [each[:, size : 2 * size] for each in (features, training)], "cosine"
+        else:
+            centre, deviation = training.mean(axis=0), training.std(axis=0)
+            parts = [(each - centre) / np.where(deviation > 0, deviation, 1) for each in (features, training)]
+            metric = "euclidean"
+        distance[there] = pairwise_distances_argmin_min(*parts, metric=metric)[1]
+    rated = _ratings(rest, values, scales.set_index("aspect").loc[[*chosen]].reset_index(), saved["name"])
+    rated["reason"] = rated["reason"].mask(rated["value"].isna(), "empty_reply")
+    return rated.assign(distance=np.repeat(distance, len(chosen))), notes
+
+
+def _is_empty(text: Any) -> bool:
+    return is_missing(text) or not str(text).strip()
+
+
+def _records(replies: "DataFrame") -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = replies.astype(object).where(replies.notna(), None).to_dict("records")
+    return rows
+
+
+def _keys(replies: "DataFrame") -> list[frozenset[str]]:
+    """Returns hashes of message and reply, and known codes of the message, which its paraphrases share."""
+    return [
+        message_leakage_keys(row["hate_speech"] or "", [row["text"] or ""], codes=message_codes(row), judged=True)
+        for row in _records(replies)
+    ]
+
+
+def _features(replies: "DataFrame", encoder: str) -> Floats:
+    return compute_features(
+        [row["hate_speech"] or "" for row in _records(replies)],
+        [*replies["text"]],
+        None if encoder == NO_ENCODER else encoder,
+    )
+
+
+def _embedded(features: Floats) -> int:
+    """Returns the number of features from embeddings, which come first."""
+    return len(features[0]) - len(SURFACE)
+
+
+def _regression(features: Floats) -> Any:
+    """Returns a regression, which scales embeddings and surface features with weights of their own."""
+    from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+    from sklearn.kernel_ridge import KernelRidge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    width = _embedded(features)
+    blocks = [("surface", StandardScaler(), slice(width, None))]
+    weights = {"surface": (SURFACE_WEIGHT if width else 1) / len(SURFACE) ** 0.5}
+    if width:
+        blocks.append(("embeddings", StandardScaler(), slice(0, width)))
+        weights["embeddings"] = width**-0.5
+    ridge = KernelRidge(kernel="rbf", gamma=GAMMA, alpha=ALPHA)
+    centred = TransformedTargetRegressor(ridge, transformer=StandardScaler(with_std=False))
+    return make_pipeline(ColumnTransformer(blocks, transformer_weights=weights), centred)
+
+
+def _ratings(replies: "DataFrame", values: Floats, aspects: "DataFrame", rater: str) -> "DataFrame":
+    """Returns ratings within the scales as rows, in the columns of `LEARNED` that a learned rater knows.
+
+    Args:
+        replies: The replies, length n.
+        values: Ratings, shape (n, m).
+        aspects: The m aspects with their scales.
+        rater: Name of the rater.
+    """
+    about = replies.reindex(columns=["reply_id", *ABOUT_REPLY])
+    found = about.merge(aspects, how="cross").assign(rater=rater, rater_kind="model", reason=None)
+    found["value"] = values.ravel()
+    found["value"] = found["value"].clip(found["low"].astype(float), found["high"].astype(float))
+    return found[[name for name in LEARNED.kinds if name in found]]

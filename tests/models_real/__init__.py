@@ -1,0 +1,1 @@
+"""Commands with real models, whose weights come from package registries: `make check-models`."""
