@@ -66,7 +66,6 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-)
 from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
