@@ -30,7 +30,6 @@ def _names(place: str) -> set[str]:
 @pytest.mark.parametrize(
     ("model", "name", "place"),
     [
-        (fcconan.RateOptions, "rating_method", "fcconan.judging.strategies.Strategy"),
         (fcconan.GenerateOptions, "selection", "fcconan.generation.decoding.Selection"),
     ],
 )
