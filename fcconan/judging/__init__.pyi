@@ -6,7 +6,6 @@ from .background import (
 )
 from .calibration import (
     calibrate as calibrate,
-    load_steps as load_steps,
 )
 from .comparison import (
     compare as compare,

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fcconan.models.answers.store import AnswerStore
 
 from fcconan.data import ids
 from fcconan.data.files import read_rows
 from fcconan.generation.items import GENERATED
-from fcconan.models.answers.store import AnswerStore
 from fcconan.models.requests import PASSING_REASONS
 from tests.cli.judging import Done, fcconan, judge
 from tests.generation.folders import write_lines

@@ -123,7 +123,7 @@ def convert(gguf: Path, folder: Path, tools: Path) -> None:
 
 def used(paths: Iterable[Path]) -> float:
     """Returns the size of files in GB."""
-    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e9
+    return sum(path.stat().st_size for path in paths if path.is_file() and not path.is_symlink()) / 1e9
 
 
 def main(environment: Path) -> None:
