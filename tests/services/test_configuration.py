@@ -217,9 +217,3 @@ def test_the_shared_groups_have_their_defaults() -> None:
 def test_options_without_a_group_come_first() -> None:
     assert list(Grove.describe())[:4] == ["people", "trees", "height", "names"]
     assert [how.group for _, how in Grove.describe().values()].count(None) == 4
-
-
-def test_a_single_name_is_accepted_where_several_are_allowed() -> None:
-    from fcconan import RateOptions
-
-    assert RateOptions(model="stub").model == ("stub",)

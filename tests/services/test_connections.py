@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fcconan.models.dry_run import UnaskedModel
 
 from fcconan.errors import InputError
-from fcconan.models.dry_run import UnaskedModel
 from fcconan.models.endpoint import EndpointModel
 from fcconan.models.requests import ChatRequest, Sampling
 from fcconan.services import RateOptions
