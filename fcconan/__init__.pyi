@@ -6,6 +6,7 @@ from .errors import (
 )
 from .generation import (
     finetune as finetune,
+    generate as generate,
 )
 from .groups import (
     Bootstrap as Bootstrap,
@@ -51,8 +52,6 @@ from .services import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
-    GenerateOptions as GenerateOptions,
-    GenerateResult as GenerateResult,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
@@ -79,7 +78,6 @@ from .services import (
     build as build,
     campaign_status as campaign_status,
     export_sheets as export_sheets,
-    generate as generate,
     hydrate as hydrate,
     import_answers as import_answers,
     list_datasets as list_datasets,

@@ -37,6 +37,10 @@ COMMANDS = {
     ),
     "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
     "judge audit": ("fcconan.judging.auditing:audit", "Measure biases of judges."),
+    "generate": (
+        "fcconan.generation.generating:generate",
+        "Write a reply to each message, by a model, a retriever or people.",
+    ),
     "metrics": (
         "fcconan.scoring.text_metrics:metrics",
         "Compute text metrics of replies, as ratings that correlate and rank read.",
@@ -55,13 +59,12 @@ OLD = {
     "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
-    "generate": "Generate replies.",
     "annotate": "Run an annotation campaign.",
 }
 # Groups of commands.
 GROUPS = {"judge": "Rate and compare replies, and measure judges."}
 # Commands with a table for a paper, and commands with rows that other commands read.
-OF = {"latex": {"bench", "correlate", "rank"}, "out": {"judge compare", "judge rate", "metrics"}}
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"generate", "judge compare", "judge rate", "metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 
@@ -106,8 +109,7 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
-        out: File for the rows that other commands read, of metrics and judge compare: .csv, .tsv, .jsonl or .parquet.
-        out: File for the rows that other commands read, of metrics and judge rate: .csv, .tsv, .jsonl or .parquet.
+        out: File for the rows that other commands read: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 
@@ -141,7 +143,7 @@ def run(
     print(printable(str(result)))
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
-    if out is not None:
+    if out is not None and result.out is not None:  # a dry run has no rows
         result.write(out)
     if latex is not None:
         latex.write_text(result.to_latex(), encoding="utf-8")

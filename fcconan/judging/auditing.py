@@ -153,8 +153,9 @@ def audit(
 
 def _of_comparisons(compared: "DataFrame", about: "DataFrame", own: Mapping[str, str]) -> Checks:
     """Yields the checks of comparisons, as arguments of `_measured`."""
-    columns = dict.fromkeys([*compared, "rater", "rater_kind", "reason", *ORDERS])
-    compared = compared.reindex(columns=columns).fillna({"rater": "rater", "rater_kind": "human"})
+    texts = dict.fromkeys(["rater", "rater_kind", "reason", *ORDERS], object)
+    compared = compared.reindex(columns=dict.fromkeys([*compared, *texts])).astype(texts)
+    compared = compared.fillna({"rater": "rater", "rater_kind": "human"})
     people = {*compared["rater"][compared["rater_kind"] == "human"]}
     verdicts, pair = _by_pair(compared)
     for side, reply in (("a", "reply_1"), ("b", "reply_2")):
@@ -231,7 +232,8 @@ def _failures(rows: "DataFrame", lost: "Series") -> Checks:
 
 def _of_ratings(rated: "DataFrame", about: "DataFrame", own: Mapping[str, str]) -> Checks:
     """Yields the checks of ratings, as arguments of `_measured`."""
-    rated = rated.reindex(columns=dict.fromkeys([*rated, "reason", "item_id", "system"]))
+    texts = dict.fromkeys(["reason", "item_id", "system"], object)
+    rated = rated.reindex(columns=dict.fromkeys([*rated, *texts])).astype(texts)
     known = about.reindex(rated["reply_id"]).set_index(rated.index)
     named = {column: known[column].fillna(rated[column]) for column in ("item_id", "system")}
     rated = rated.assign(**named, words=known["words"], refuses=known["refuses"])
@@ -336,7 +338,12 @@ def _of_sums(of: Statistic, terms: Sequence[Any], item: Ints, n_items: int) -> S
 def _spearman(x: Floats, y: Floats, item: Ints, n_items: int) -> Statistic:
     """Returns a function of weights of items, with ranks of its own for each resample."""
     coefficient = Weighted(x[None], y[None], item, n_items, [(0, 0)], ["spearman"])
-    return lambda weights: coefficient(np.ascontiguousarray(weights.T))["spearman"][0]
+
+    def of(weights: Floats) -> Floats:
+        blocks = [weights[at : at + BLOCK].T for at in range(0, len(weights), BLOCK)]
+        return np.concatenate([coefficient(np.ascontiguousarray(each))["spearman"][0] for each in blocks])
+
+    return of
 
 
 def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "DataFrame":
@@ -360,9 +367,8 @@ def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "Data
             if math.isfinite(values[place]) and each["rows"]["item_id"].nunique() > 1:
                 drawn[place] = (of, [])
     for weights in draws(len(items), bootstrap.resamples, bootstrap.seed):
-        for at in range(0, len(weights), BLOCK):
-            for of, parts in drawn.values():
-                parts.append(of(weights[at : at + BLOCK]))
+        for of, parts in drawn.values():
+            parts.append(of(weights))
     table = []
     for place, (each, value) in enumerate(zip(found, values, strict=True)):
         more = {

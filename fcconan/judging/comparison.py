@@ -117,7 +117,7 @@ def compare(
         explain: Ask for an explanation.
         show_reference: Show the first reference of the item as an example.
         prompt: Prompt file with {{hate_speech}}, {{reply_1}} and {{reply_2}}, and of a reference {{reference}}.
-        orders: Replies in both orders, the system first in the alphabet first (ab), or one order drawn at random
+        orders: Show replies in both orders, in the order of the names of their systems (ab), or in one drawn at random
             (seeded).
         pairs: Number of pairs, drawn at random; default: all pairs of systems on each item.
         temperature: Sampling temperature.

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from fcconan.data import short_hash
+from fcconan.data import YamlFile, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.asking import UNREADABLE
 from fcconan.judging.prompts import (
@@ -167,13 +167,9 @@ def plan_rating(
     samples = samples or usual
     warmth = 1.0 if samples > 1 else 0.0
     sampling = replace(given, temperature=warmth if given.temperature is None else given.temperature)
-    calibrated: dict[str, list[str]] = {}
-    if method == "auto-cseval":
-        from fcconan.judging.calibration import load_steps
-
-        if not steps:
-            raise InputError("auto-cseval needs calibrated steps: give --steps FILE of `fcconan judge calibrate`")
-        calibrated = dict(load_steps(path, task) for path in steps)
+    calibrated = _calibrated(steps, task)
+    if method == "auto-cseval" and not steps:
+        raise InputError("auto-cseval needs calibrated steps: give --steps FILE of `fcconan judge calibrate`")
     own = None
     shown: Iterable[str] = {"counter_narrative", how.shows, *(each.removesuffix("s") for each in task.context)}
     if prompt is not None:
@@ -214,6 +210,27 @@ def plan_rating(
     }
     label = "-".join([method, *(name for name, differs in unusual.items() if differs)])
     return RatingPlan(task, method, questions, samples, [each for each in TEXTS if each in shown], label, identity)
+
+
+def _calibrated(paths: Sequence[Path], task: Task) -> dict[str, list[str]]:
+    """Reads the steps of `judge calibrate`, by aspect.
+
+    Raises:
+        InputError: A file holds none, or those of another aspect or scale.
+    """
+    found = {}
+    for path in paths:
+        data = YamlFile(path).data
+        if lost := {"aspect", "low", "high", "steps"} - {*data}:
+            raise InputError(f"{path} has no {', '.join(sorted(lost))}: give a file of `fcconan judge calibrate`")
+        aspect = task.aspect(data["aspect"])
+        if (aspect.low, aspect.high) != (data["low"], data["high"]):
+            raise InputError(
+                f"{path} is for grades from {data['low']} to {data['high']}, expected {aspect.low} to {aspect.high}: "
+                "give steps of this task"
+            )
+        found[aspect.name] = [str(each) for each in data["steps"]]
+    return found
 
 
 def _question(

@@ -16,7 +16,6 @@ from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     annotate,
     build,
-    generate,
     hydrate,
     list_datasets,
     publish,
@@ -40,7 +39,6 @@ app = typer.Typer(
 # The sections of the help, and the commands in their order.
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
-    "Generation": (generate,),
     "Results": (publish,),
 }
 for panel, verbs in COMMANDS.items():

@@ -66,33 +66,20 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .generated_replies import (
-    SETTINGS as SETTINGS,
-    GenerateResult as GenerateResult,
-    generate as generate,
-)
 from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
     dataset_folder as dataset_folder,
     model_files as model_files,
 )
-from .model_results import (
-    ModelResult as ModelResult,
-)
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
-    Bootstrap as Bootstrap,
-    Endpoint as Endpoint,
     RowSelection as RowSelection,
 )
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
-)
-from .reply_options import (
-    GenerateOptions as GenerateOptions,
 )
 from .results import (
     Result as Result,
