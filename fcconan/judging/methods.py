@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -167,11 +167,13 @@ def plan_rating(
     samples = samples or usual
     warmth = 1.0 if samples > 1 else 0.0
     sampling = replace(given, temperature=warmth if given.temperature is None else given.temperature)
-    calibrated = _calibrated(steps, task)
-    if method == "auto-cseval" and not steps:
-        raise InputError("auto-cseval needs calibrated steps: give --steps FILE of `fcconan judge calibrate`")
+    calibrated: dict[str, list[str]] = {}
+    if method == "auto-cseval":
+        if not steps:
+            raise InputError("auto-cseval needs calibrated steps: give --steps FILE of `fcconan judge calibrate`")
+        calibrated = dict(load_steps(path, task) for path in steps)
     own = None
-    shown: Iterable[str] = {"counter_narrative", how.shows, *(each.removesuffix("s") for each in task.context)}
+    shown: Any = {"counter_narrative", how.shows, *(each.removesuffix("s") for each in task.context)}
     if prompt is not None:
         own = load_prompt(prompt, known={*TEXTS, *OF_ASPECT, "texts"}, needed=())
         if not own.variables & {"counter_narrative", "texts"}:
@@ -212,25 +214,29 @@ def plan_rating(
     return RatingPlan(task, method, questions, samples, [each for each in TEXTS if each in shown], label, identity)
 
 
-def _calibrated(paths: Sequence[Path], task: Task) -> dict[str, list[str]]:
-    """Reads the steps of `judge calibrate`, by aspect.
+def load_steps(path: Path, task: Task) -> tuple[str, list[str]]:
+    """Reads the steps of `judge calibrate`.
+
+    Args:
+        path: YAML file with the keys aspect, low, high and steps.
+        task: The task, which has the aspect with this scale.
+
+    Returns:
+        Name of the aspect, and its steps.
 
     Raises:
-        InputError: A file holds none, or those of another aspect or scale.
+        InputError: The file holds something else, or steps of another aspect or scale.
     """
-    found = {}
-    for path in paths:
-        data = YamlFile(path).data
-        if lost := {"aspect", "low", "high", "steps"} - {*data}:
-            raise InputError(f"{path} has no {', '.join(sorted(lost))}: give a file of `fcconan judge calibrate`")
-        aspect = task.aspect(data["aspect"])
-        if (aspect.low, aspect.high) != (data["low"], data["high"]):
-            raise InputError(
-                f"{path} is for grades from {data['low']} to {data['high']}, expected {aspect.low} to {aspect.high}: "
-                "give steps of this task"
-            )
-        found[aspect.name] = [str(each) for each in data["steps"]]
-    return found
+    data = YamlFile(path).data
+    if lost := {"aspect", "low", "high", "steps"} - {*data}:
+        raise InputError(f"{path} has no {', '.join(sorted(lost))}: give a file of `fcconan judge calibrate`")
+    aspect = task.aspect(data["aspect"])
+    if (aspect.low, aspect.high) != (data["low"], data["high"]):
+        raise InputError(
+            f"{path} is for grades from {data['low']} to {data['high']}, expected {aspect.low} to {aspect.high}: give "
+            "steps of this task"
+        )
+    return aspect.name, [str(each) for each in data["steps"]]
 
 
 def _question(
