@@ -104,7 +104,7 @@ def _read_label(reply: ChatResponse, labels: Sequence[str]) -> Judgement:
 
 
 def _readable(reply: ChatResponse) -> str | None:
-    """Returns the text of a response; a mark follows a truncated one, so that only what is complete is read."""
+    """Returns the text of a response; a mark follows a truncated one, so that only its complete parts are read."""
     if reply.reason == "truncated" and reply.cut is not None:
         return reply.cut + ("" if reply.cut.rstrip().endswith("}") else _CUT)
     return reply.text
