@@ -210,6 +210,8 @@ class EndpointModel:
             # Requests in flight end, and their answers are stored; others are not sent.
             self._is_over.set()
             pool.shutdown(cancel_futures=True)
+            if (client := self.__dict__.pop("_client", None)) is not None:
+                client.close()  # a server may keep connections open
 
     def _counted(self, sent: Outcome | Future[Outcome], errors: list[BaseException]) -> Outcome:
         outcome = sent.result() if isinstance(sent, Future) else sent
