@@ -5,7 +5,6 @@ from .addresses import (
     hub_address as hub_address,
     mask_secrets as mask_secrets,
     one_line as one_line,
-    proxy_for as proxy_for,
     without_secrets as without_secrets,
 )
 from .atomic import (
