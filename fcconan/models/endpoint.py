@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from time import monotonic, time
 from typing import Any, NamedTuple
 
-from fcconan.data import OPENAI_URL, endpoint_address, one_line
+from fcconan.data import OPENAI_URL, endpoint_address, one_line, without_secrets
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.models.requests import PASSING_REASONS, ChatRequest, ChatResponse, FailureReason, read_reply
@@ -214,6 +214,8 @@ class EndpointModel:
             # Requests in flight end, and their answers are stored; others are not sent.
             self._is_over.set()
             pool.shutdown(cancel_futures=True)
+            if (client := self.__dict__.pop("_client", None)) is not None:
+                client.close()  # a server may keep connections open
 
     def _counted(self, sent: Outcome | Future[Outcome], errors: list[BaseException]) -> Outcome:
         outcome = sent.result() if isinstance(sent, Future) else sent
@@ -293,7 +295,8 @@ class EndpointModel:
                 with suppress(ValueError, KeyError, TypeError, AttributeError):  # not in OpenAI's shape
                     said = from_json(message)["error"]
                     message, code = said["message"], said.get("code")
-                message = one_line(message[:_LONGEST_MESSAGE], _LONGEST_MESSAGE)
+                message = without_secrets(message[:_LONGEST_MESSAGE], self._address.secrets)
+                message = one_line(message, _LONGEST_MESSAGE)
                 if (
                     not self._newer_limit
                     and "max_completion_tokens" in message
