@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 # What has moved into the new form.
 MOVED = (
     *("cli.py", "groups.py", "latex.py", "result.py", "report.py", "parallel.py", "data/reader.py", "retrieval/"),
-    *("scoring/", "reproduction/"),
+    *("scoring/", "reproduction/", "parsing.py", "models/", "judging/", "generation/"),
 )
 # Largest number of each thing.
 LIMITS = {

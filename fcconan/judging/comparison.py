@@ -162,11 +162,12 @@ def compare(
         replies = replies[replies["item_id"].isin(replies["item_id"].unique()[:limit])]
     chosen = draw_pairs(reply_pairs(replies.to_dict("records")), pairs, seed)
     plans = [_plan(a, b, form, orders, seed) for a, b in chosen]
-    calls = [
-        _request(form, *((a, b) if side == "a" else (b, a)))
-        for (a, b), (sides, _) in zip(chosen, plans, strict=True)
-        for side in sides
-    ]
+    calls = []
+    for (a, b), (sides, _) in zip(chosen, plans, strict=True):
+        for first, second in ((a, b) if side == "a" else (b, a) for side in sides):
+            texts = (first["hate_speech"], first["text"], second["text"], *first["references"][:1])
+            variables = dict(zip(form.variables, texts, strict=False))
+            calls.append(ChatRequest(form.render(variables), form.sampling, form.schema, variables=variables))
     models = [open_model(each, endpoint) for each in (model if isinstance(model, tuple | list) else (model,))]
     if not models:
         raise InputError("found no model, expected one or more: give --model NAME")
@@ -261,12 +262,6 @@ def _plan(a: Row, b: Row, form: Form, orders: str, seed: int) -> tuple[str, str 
         key = int(short_hash(a["reply_id"], b["reply_id"]), 16)
         return "ab"[np.random.default_rng([seed, key]).integers(2)], None
     return "ab" if orders == "both" else "a", None
-
-
-def _request(form: Form, first: Row, second: Row) -> ChatRequest:
-    texts = (first["hate_speech"], first["text"], second["text"], *first["references"][:1])
-    variables = dict(zip(form.variables, texts, strict=False))
-    return ChatRequest(form.render(variables), form.sampling, form.schema, variables=variables)
 
 
 def _read(form: Form, heard: dict[str, str], _: ChatRequest, answer: ChatResponse) -> Said:

@@ -202,7 +202,11 @@ class EndpointModel:
                     flying[key] = sent = pool.submit(self._ask, whole, check)
                     sent.add_done_callback(partial(landed, key))
                     waiting.append(sent)
-                while waiting and (len(waiting) > _AHEAD * self._endpoint.concurrency or _is_done(waiting[0])):
+                while waiting and (
+                    len(waiting) > _AHEAD * self._endpoint.concurrency
+                    or isinstance(waiting[0], Outcome)
+                    or waiting[0].done()
+                ):
                     yield self._counted(waiting.popleft(), errors)
             while waiting:
                 yield self._counted(waiting.popleft(), errors)
@@ -285,7 +289,11 @@ class EndpointModel:
             except openai.APIConnectionError as error:
                 return Outcome(reason="connection", detail=one_line(error.__cause__ or error)), None
             except openai.APIStatusError as error:
-                message, code = _message(error)
+                message, code = error.response.text, None
+                with suppress(ValueError, KeyError, TypeError, AttributeError):  # not in OpenAI's shape
+                    said = from_json(message)["error"]
+                    message, code = said["message"], said.get("code")
+                message = one_line(message[:_LONGEST_MESSAGE], _LONGEST_MESSAGE)
                 if (
                     not self._newer_limit
                     and "max_completion_tokens" in message
@@ -371,19 +379,6 @@ def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
             f"{endpoint.prices} has {found!r} for {model}, expected `{model}: {{input: 2.5, output: 10}}` for a "
             "million tokens: add it"
         ) from error
-
-
-def _is_done(sent: Outcome | Future[Outcome]) -> bool:
-    return not isinstance(sent, Future) or sent.done()
-
-
-def _message(error: Any) -> tuple[str, object]:
-    """Returns message and code of an error in OpenAI's shape; otherwise the text of the body."""
-    said, code = error.response.text, None
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        found = from_json(said)["error"]
-        said, code = found["message"], found.get("code")
-    return one_line(said[:_LONGEST_MESSAGE], _LONGEST_MESSAGE), code
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
