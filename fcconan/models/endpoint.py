@@ -283,6 +283,7 @@ class EndpointModel:
                 body["max_completion_tokens"] = body.pop("max_tokens")
             try:
                 found = client.post(whole["path"], cast_to=object, body=body)
+                found = from_json(found) if isinstance(found, str) else found  # a server that names no type of content
                 check(whole["body"], found)
             except ValueError as error:  # also of JSON
                 return Outcome(reason="bad_body", detail=one_line(error)), None

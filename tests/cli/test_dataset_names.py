@@ -16,7 +16,6 @@ COMMANDS = {
     "generate --background": "generate rows.csv --strategy retrieval --background demo --out out.csv",
     "judge rate": "judge rate demo --task cseval --model replay:recorded.csv --limit 2 --out out.csv",
     "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
-    "judge prompt": "judge prompt --dataset demo",
     "annotate new": "annotate new out --task appropriateness --corpus demo --subset train --hs 2 --encoder tfidf",
     "metrics": "metrics demo --metric length-words --out out.csv",
     "agree": "agree demo --resamples 0",
@@ -41,7 +40,7 @@ def test_files_and_datasets_are_concatenated(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
-    words = ("--task", "cseval", "--model", recorded(), "--out", "out.csv", "--rename", "text=answer")
+    words = ("--task", "cseval", "--model", recorded(), "--out", "out.csv", "--rename.text", "answer")
     done = run_cli("judge", "rate", "mine.csv", demo, *words)
     assert done.returncode == 0, done
     with Path("out.csv").open(encoding="utf-8", newline="") as file:
@@ -56,7 +55,7 @@ def test_replies_have_their_columns_mapped_as_well(
     rows = [(f"i{item}", f"The Ombrey say {item}.", system) for item in range(4) for system in "AB"]
     replies = "".join(f"{item},{text},{system},No.\n" for item, text, system in rows)
     (tmp_path / "replies.csv").write_text(f"thread,message,bot,answer\n{replies}", encoding="utf-8")
-    columns = [f"--rename={each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
+    columns = [f"--rename.{each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
     rated = ("--task", "cseval", "--model", recorded(), "--out", "out.csv")
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
     people = Path("out.csv").read_text(encoding="utf-8").replace(",model,", ",human,").replace("recorded", "people")
