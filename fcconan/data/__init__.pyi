@@ -21,6 +21,7 @@ from .checkpoints import (
 from .columns import (
     JUDGEMENT as JUDGEMENT,
     MAPPED_COLUMNS as MAPPED_COLUMNS,
+    TEXTS as TEXTS,
     check_there as check_there,
     first_column as first_column,
     typed_row as typed_row,

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from fcconan.judging.audit.analysis import audit_judge
 
+from fcconan import Bootstrap, audit
 from fcconan.parsing import find_refusal, is_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -63,7 +63,8 @@ def test_the_refusals_are_those_that_one_crude_pattern_finds(judged: tuple[list[
 @pytest.mark.long
 def test_judgelm_prefers_refusals_and_people_do_not(judged: tuple[list[Row], list[Row]]) -> None:
     replies, comparisons = judged
-    rows = audit_judge(comparisons=comparisons, replies=replies, resamples=1000)["rows"]
+    found = audit(comparisons=comparisons, replies=replies, bootstrap=Bootstrap(resamples=1000))
+    rows = found.to_frame().to_dict("records")
     wins = {row["rater"]: row for row in rows if row["check"] == "refusal_wins"}
     assert {rater: row["n"] for rater, row in wins.items()} == {rater: number for rater, (_, number) in SHARES.items()}
     assert {rater: row["value"] for rater, row in wins.items()} == pytest.approx(
