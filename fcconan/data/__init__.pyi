@@ -16,6 +16,7 @@ from .atomic import (
 from .columns import (
     JUDGEMENT as JUDGEMENT,
     MAPPED_COLUMNS as MAPPED_COLUMNS,
+    TEXTS as TEXTS,
     check_there as check_there,
     first_column as first_column,
 )

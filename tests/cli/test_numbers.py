@@ -30,9 +30,7 @@ NEEDED: dict[str, list[object]] = {
     "annotate queue": ["c"],
     "annotate simulate": ["c", "--out", "out"],
     "judge rate": ["data", "--task", "t", "--model", "m", "--out", "out"],
-    "judge compare": ["data", "--model", "m", "--out", "out"],
     "judge calibrate": ["data", "--task", "t", "--aspect", "a", "--model", "m", "--out", "out"],
-    "judge audit": ["--ratings", "r"],
     "judge rubric": ["name", "--definition", "d", "--model", "m", "--out", "out"],
 }
 
@@ -78,11 +76,9 @@ ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
     [
         (f"{ASKING} --samples 1000000000", "'--samples'"),
         (f"{ASKING} --limit {10**30}", "'--limit'"),
-        (f"judge compare r.csv --model m --out out --pairs {10**30}", "'--pairs'"),
         ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
         (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),
-        *((f"{command} --resamples {10**30}", "'--resamples'") for command in ("judge audit --ratings r",)),
     ],
 )
 def test_a_number_that_would_never_end_is_refused(run_cli: RunCli, command: str, said: str) -> None:
