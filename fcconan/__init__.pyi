@@ -6,6 +6,7 @@ from .errors import (
 )
 from .generation import (
     finetune as finetune,
+    generate as generate,
 )
 from .groups import (
     Bootstrap as Bootstrap,
@@ -18,6 +19,7 @@ from .judging import (
     calibrate as calibrate,
     compare as compare,
     draft_rubric as draft_rubric,
+    rate as rate,
     train_rater as train_rater,
 )
 from .parsing import (
@@ -50,21 +52,15 @@ from .services import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
-    GenerateOptions as GenerateOptions,
-    GenerateResult as GenerateResult,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
     NewCampaignResult as NewCampaignResult,
-    PromptOptions as PromptOptions,
-    PromptResult as PromptResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    RateOptions as RateOptions,
-    RateResult as RateResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
     SheetOptions as SheetOptions,
@@ -82,15 +78,12 @@ from .services import (
     build as build,
     campaign_status as campaign_status,
     export_sheets as export_sheets,
-    generate as generate,
     hydrate as hydrate,
     import_answers as import_answers,
     list_datasets as list_datasets,
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
-    rate as rate,
-    show_prompt as show_prompt,
     simulate as simulate,
     tier as tier,
     update_raters as update_raters,

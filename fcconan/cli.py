@@ -15,6 +15,32 @@ from fcconan.result import ROW_FILES
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
     "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
+    "finetune": (
+        "fcconan.generation.finetuning:finetune",
+        "Fine-tune a language model on pairs of hate speech and counter-narratives.",
+    ),
+    "judge rate": (
+        "fcconan.judging.rating:rate",
+        "Rate each reply on each aspect of a task, with language models or learned raters.",
+    ),
+    "judge compare": (
+        "fcconan.judging.comparison:compare",
+        "Compare replies of different systems to one message in pairs, by language models.",
+    ),
+    "judge calibrate": (
+        "fcconan.judging.calibration:calibrate",
+        "Calibrate the evaluation steps of an aspect by people's ratings.",
+    ),
+    "judge rubric": (
+        "fcconan.judging.rubric_drafts:draft_rubric",
+        "Draft the rubric of a new aspect with a language model, for a person to edit.",
+    ),
+    "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
+    "judge audit": ("fcconan.judging.auditing:audit", "Measure biases of judges."),
+    "generate": (
+        "fcconan.generation.generating:generate",
+        "Write a reply to each message, by a model, a retriever or people.",
+    ),
     "metrics": (
         "fcconan.scoring.text_metrics:metrics",
         "Compute text metrics of replies, as ratings that correlate and rank read.",
@@ -25,24 +51,6 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
-    "judge calibrate": (
-        "fcconan.judging.calibration:calibrate",
-        "Calibrate the evaluation steps of an aspect by people's ratings.",
-    ),
-    "judge rubric": (
-        "fcconan.judging.rubric_drafts:draft_rubric",
-        "Draft the rubric of a new aspect with a language model, for a person to edit.",
-    ),
-    "finetune": (
-        "fcconan.generation.finetuning:finetune",
-        "Fine-tune a language model on pairs of hate speech and counter-narratives.",
-    ),
-    "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
-    "judge compare": (
-        "fcconan.judging.comparison:compare",
-        "Compare replies of different systems to one message in pairs, by language models.",
-    ),
-    "judge audit": ("fcconan.judging.auditing:audit", "Measure biases of judges."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
@@ -51,12 +59,12 @@ OLD = {
     "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
-    "generate": "Generate replies.",
-    "judge": "Rate and compare replies, and measure judges.",
     "annotate": "Run an annotation campaign.",
 }
+# Groups of commands.
+GROUPS = {"judge": "Rate and compare replies, and measure judges."}
 # Commands with a table for a paper, and commands with rows that other commands read.
-OF = {"latex": {"bench", "correlate", "rank"}, "out": {"metrics", "judge compare"}}
+OF = {"latex": {"bench", "correlate", "rank"}, "out": {"generate", "judge compare", "judge rate", "metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 
@@ -74,7 +82,7 @@ app = App(
     help_format="plaintext",
     result_action="return_value",
 )
-for name, line in OLD.items():
+for name, line in (OLD | GROUPS).items():
     app.command(App(name=name, help=line))
 for name, (place, line) in COMMANDS.items():
     group, _, verb = name.rpartition(" ")
@@ -101,7 +109,7 @@ def run(
         json: File for the result as JSON.
         report: Folder for the result as a page.
         latex: File for the table of a paper, of bench, correlate and rank.
-        out: File for the rows that other commands read, of metrics and judge compare: .csv, .tsv, .jsonl or .parquet.
+        out: File for the rows that other commands read: .csv, .tsv, .jsonl or .parquet.
         config: YAML file with options of the command; options on the command line take precedence.
         force: Replace existing outputs.
 
@@ -135,7 +143,7 @@ def run(
     print(printable(str(result)))
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
-    if out is not None:
+    if out is not None and result.out is not None:  # a dry run has no rows
         result.write(out)
     if latex is not None:
         latex.write_text(result.to_latex(), encoding="utf-8")

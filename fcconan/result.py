@@ -188,10 +188,10 @@ class Result:
         return wide.fillna(MISSING).reset_index()
 
     def __str__(self) -> str:
-        """Returns main table, notes and signature, and the first rows of further tables."""
+        """Returns main table, notes and signature, and the first rows of further tables, but for those of `--out`."""
         parts: list[str] = []
         for name, table in self.tables.items():
-            if table.empty:
+            if table.empty or (parts and name == self.out):
                 continue
             shown = self.shown(name)
             most = SHORT if parts else len(shown)

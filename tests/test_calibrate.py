@@ -10,8 +10,8 @@ import pytest
 import yaml
 from scipy.stats import spearmanr
 
-from fcconan import Bootstrap, InputError, calibrate, draft_rubric
-from fcconan.judging import load_rubric, load_steps
+from fcconan import Bootstrap, InputError, calibrate, draft_rubric, rate
+from fcconan.judging import load_rubric
 from fcconan.models import ChatRequest, ChatResponse
 from tests.conftest import RunCli
 from tests.models.server import Server, says, use_key
@@ -114,18 +114,18 @@ def test_a_refinement_shows_the_largest_errors(tmp_path: Path) -> None:
 
 def test_the_file_of_steps_is_read_again(tmp_path: Path) -> None:
     found = run(tmp_path)
-    task = load_rubric("cseval")
-    assert load_steps(tmp_path / "steps.yaml", task) == ("relevance", STEPS["good"])
+    judge = Rule(grade)
+    how: Any = {"task": "cseval", "aspect": ("relevance",), "rating_method": "auto-cseval"}
+    rated = rate(ROWS, model=judge, steps=(tmp_path / "steps.yaml",), **how).tables["ratings"]
+    assert STEPS["good"][0] in judge.calls[0].messages[-1]["content"]
+    assert rated["value"].tolist() == [n % 5 + 1 for n in range(N)]
     written = yaml.safe_load((tmp_path / "steps.yaml").read_text())
     assert written["signature"] == found.signature and written["gain"]["value"] == pytest.approx(2)
     log = [json.loads(line) for line in (tmp_path / "steps.log.jsonl").read_text().splitlines()]
     assert len(log) == 14 and log[12]["steps"] == STEPS["good"]
     (tmp_path / "steps.yaml").write_text("aspect: relevance\nlow: 1\nhigh: 7\nsteps: [Read.]\n")
-    with pytest.raises(InputError, match="is for a scale from 1 to 7, expected 1 to 5"):
-        load_steps(tmp_path / "steps.yaml", task)
-    (tmp_path / "steps.yaml").write_text("steps: Read.\n")
-    with pytest.raises(InputError, match="has no list of steps"):
-        load_steps(tmp_path / "steps.yaml", task)
+    with pytest.raises(InputError, match="is for grades from 1 to 7, expected 1 to 5"):
+        rate(ROWS, model=judge, steps=(tmp_path / "steps.yaml",), **how)
 
 
 def test_failed_ratings_are_missing_and_too_many_of_them_exclude_a_candidate(tmp_path: Path) -> None:

@@ -235,7 +235,7 @@ def test_mistakes_are_named(tiny: Path, tmp_path: Path) -> None:
         ("the prompt grounded shows background", PAIRS, {"prompt": "grounded"}),
         ("found no chat template in", PAIRS, {"model": str(bare)}),
         ("adapter is an adapter, expected a whole model", PAIRS, {"model": str(adapter)}),
-        ("no model folder at ./nowhere", PAIRS, {"model": "./nowhere"}),
+        ("found no folder ./nowhere", PAIRS, {"model": "./nowhere"}),
         ("for the 4 bits of qlora: use --preset pairwise-lora", PAIRS, {"preset": "pairwise-qlora"}),
         ("has no column counter_narrative, only hate_speech", [{"hate_speech": "a"}], {}),
         ("has 1 pairs with an empty text", [*PAIRS, *rows([("a", " ")])], {}),

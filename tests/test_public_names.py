@@ -46,7 +46,6 @@ BUILT = {
     "services/connections.py": ["usage_of"],
     "annotation/progress.py": ["campaign_progress"],
     "models/dry_run.py": ["summary", "as_dict"],
-    "generation/writing.py": ["result"],
     "judging/audit/findings.py": ["write"],
     "judging/rating.py": ["result"],
     "services/datasets.py": ["hydrate"],

@@ -36,7 +36,9 @@ _KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in
 }
 
 
-def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) -> tuple["DataFrame", str, str]:
+def read(
+    kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows(), ids: bool = True
+) -> tuple["DataFrame", str, str]:
     """Reads sources of one kind of row as one data frame.
 
     A source is a file (CSV with commas, semicolons or tabs in UTF-8, UTF-16 or cp1252; JSON Lines; Parquet), the folder
@@ -49,6 +51,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
             a file has.
         sources: The sources.
         rows: Split, names of columns, and filters.
+        ids: Whether missing ids of replies are derived from their texts.
 
     Returns:
         The rows, with ids as text, numbers as floats and None for missing cells, and the notes of datasets in
@@ -93,7 +96,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows()) ->
     # The kind whose own columns are there, without a hint the last one.
     kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
     used = {*rows.rename.values(), *rows.filter} - {*rows.rename}
-    return _typed(kind, frame.reset_index(drop=True), name, used), kind, name
+    return _typed(kind, frame.reset_index(drop=True), name, used, ids), kind, name
 
 
 def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFrame", str]:
@@ -128,7 +131,7 @@ def _hash(frame: "DataFrame") -> str:
     return hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]
 
 
-def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":
+def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str], ids: bool) -> "DataFrame":
     """Returns rows with the columns of their kind, ids as text and numbers as floats.
 
     Args:
@@ -136,6 +139,7 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
         frame: The rows.
         name: Name of the data, for messages.
         used: Columns under another name and columns of filters: neither is an aspect.
+        ids: Whether missing ids of replies are derived.
     """
     import numpy as np
     import pandas as pd
@@ -153,7 +157,7 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
                 f"{name} has neither value nor a column of numbers for each aspect, only {', '.join(frame)}"
             )
         frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
-    if kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
+    if ids and kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
         frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)

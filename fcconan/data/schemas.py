@@ -174,7 +174,7 @@ QRELS = Schema("qrels", (*_key("query-id corpus-id"), *_columns("int", "score"))
 
 GENERATED = REPLY.extended(
     *_columns("string", "reason"),  # why the text is missing
-    *_columns("strings", "flags"),  # see `fcconan.generation.writing.find_flags`
+    *_columns("strings", "flags"),  # refusal:KIND, empty, truncated
     *_columns("string", "model"),
     *_columns("string", "revision prompt_hash", CODE),
     *_columns("string", "format"),

@@ -27,8 +27,7 @@ from fcconan.data import (
     write_whole,
 )
 from fcconan.errors import InputError
-from fcconan.generation.items import Item, PromptContext
-from fcconan.generation.prompts import load_generation_prompt
+from fcconan.generation.prompts import generation_messages, load_generation_prompt
 from fcconan.generation.training import computes_in_half, train
 from fcconan.groups import Rows
 from fcconan.models import encode_pair, format_names, load_format, loading_errors, locate_model
@@ -134,9 +133,7 @@ def finetune(
         formats = ", ".join(format_names())
         raise InputError(f"found no chat template in {model}, expected one: name a --prompt-format ({formats})")
     examples["encoded"] = [
-        encode_pair(
-            tokenizer, None, shown.messages(Item("", "", message, language=language), PromptContext())[0], reply
-        )
+        encode_pair(tokenizer, None, generation_messages(shown, message, language=language)[0], reply)
         for message, reply, language in examples[[*TEXTS, "language"]].itertuples(index=False)
     ]
     examples["tokens"] = [len(tokens) for tokens, _ in examples["encoded"]]
@@ -146,17 +143,16 @@ def finetune(
     splits = {"train": examples[fits & ~examples["is_held"]], "held_out": examples[fits & examples["is_held"]]}
     if lost := [part for part, own in splits.items() if own.empty]:
         raise InputError(f"found no pairs for {lost[0]} in {name}, expected some in both parts: give more pairs")
-    table = pd.DataFrame([{"split": part, "pairs": len(own)} for part, own in splits.items()])
-    for column in ("tokens", "reply_tokens"):
-        table[column] = [own[column].sum() for own in splits.values()]
-    table["too_long"] = [int((~fits & (examples["is_held"] == held)).sum()) for held in (False, True)]
+    table = pd.DataFrame({part: own[["tokens", "reply_tokens"]].sum() for part, own in splits.items()}).T
+    table.insert(0, "pairs", [*map(len, splits.values())])
+    table["too_long"] = (~fits).groupby(examples["is_held"]).sum().to_numpy()
 
     every = settings["epochs"] * -(-len(splits["train"]) // settings["batch_size"])
     settings["steps"] = min(every, max_steps or every)
     identity = {
         "data": name,
         "model": f"{source.name}@{source.commit or source.hash}",
-        "prompt": f"{shown.name}@{shown.hash}",
+        "prompt": f"{prompt}@{shown.hash}",
         "prompt_format": chat and f"{chat.name}@{chat.hash}",
         "dtype": "bfloat16" if computes_in_half(settings["method"]) else "float32",
         **settings,
@@ -166,20 +162,11 @@ def finetune(
         raise InputError(f"{work} is of another training: remove it, or choose another --out")
     work.mkdir(parents=True, exist_ok=True)
     write_whole(work / IDENTITY, stated)
-    runs = pd.concat(
-        [
-            train(
-                rate,
-                {part: [*own["encoded"]] for part, own in splits.items()},
-                source=source,
-                settings=settings,
-                padding=tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id,
-                folder=work / f"rate-{rate}",
-            )
-            for rate in settings["learning_rate"]
-        ],
-        ignore_index=True,
-    )
+    how: dict[str, Any] = {"source": source, "settings": settings}
+    how["padding"] = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    encoded = {part: [*own["encoded"]] for part, own in splits.items()}
+    rates = settings["learning_rate"]
+    runs = pd.concat([train(rate, encoded, folder=work / f"rate-{rate}", **how) for rate in rates], ignore_index=True)
     trained = runs[runs["step"] > 0]
     if trained["perplexity"].isna().all():
         shutil.rmtree(work)
@@ -191,7 +178,7 @@ def finetune(
     labelled = runs.assign(learning_rate=runs["learning_rate"].map("{:g}".format))
     result = Result(
         "finetune",
-        {"runs": labelled, "splits": table},
+        {"runs": labelled, "splits": table.rename_axis("split").reset_index()},
         identity,
         notes,
         plots={
@@ -231,21 +218,13 @@ def _examples(frame: "DataFrame", name: str) -> tuple["DataFrame", list[str]]:
         frame[column] = frame[theirs].fillna("").astype(str).str.strip()
     if (empty := frame[TEXTS].eq("").any(axis=1)).any():
         raise InputError(f"{name} has {empty.sum()} pairs with an empty text, expected both: fill or remove them")
-    dataset = name.partition("@")[0]
+    told = {"judged": judged}
     keys = [
-        message_leakage_keys(
-            row["hate_speech"],
-            [row["counter_narrative"]],
-            codes=message_codes(row, dataset=dataset, judged=judged),
-            judged=judged,
-        )
-        for row in frame.to_dict("records")
+        message_leakage_keys(text, [reply], codes=message_codes(row, dataset=name.partition("@")[0], **told), **told)
+        for row, text, reply in zip(frame.to_dict("records"), frame[TEXTS[0]], frame[TEXTS[1]], strict=True)
     ]
-    groups = LeakageIndex(keys, [*frame["hate_speech"]]).groups
-    own = [
-        (("hs", group), ("cn", simplify_text(text)))
-        for group, text in zip(groups, frame["counter_narrative"], strict=True)
-    ]
+    groups = LeakageIndex(keys, [*frame[TEXTS[0]]]).groups
+    own = [(("hs", each), ("cn", simplify_text(text))) for each, text in zip(groups, frame[TEXTS[1]], strict=True)]
     found = frame[TEXTS].assign(language=frame.get("text_language", frame.get("language")), group=connected_groups(own))
     return found, notes
 
@@ -273,7 +252,6 @@ def _write(result: Result, checkpoint: Path, tokenizer: Any, out: Path, work: Pa
     shutil.copytree(checkpoint, stage, ignore=shutil.ignore_patterns(*OTHERS))
     tokenizer.save_pretrained(stage)
     (stage / REPORT).write_text(result.to_json(), encoding="utf-8")
-    if out.exists():
-        shutil.rmtree(out)
+    shutil.rmtree(out, ignore_errors=True)
     stage.replace(out)
     shutil.rmtree(work)

@@ -1,127 +1,112 @@
-"""Prompts for generation: the chat messages for one hateful message."""
+"""Prompts for generation, and settings of decoding with presets of the papers."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from fcconan.data import catalogue_entry, content_folder
+from fcconan.data import YamlFile, catalogue_entry, content_folder
 from fcconan.errors import InputError
-from fcconan.generation.items import Example, Item, PromptContext
 from fcconan.judging import PromptTemplate, load_prompt
 from fcconan.models import Messages
 
 HATE_SPEECH, BACKGROUND, LANGUAGE = "hate_speech", "background", "language"
-VARIABLES = (HATE_SPEECH, BACKGROUND, LANGUAGE)
-EXAMPLES = "examples"  # the turns of examples; not a variable of prompt files
-_LANGUAGES = {
-    "ca": "Catalan",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "eu": "Basque",
-    "fr": "French",
-    "it": "Italian",
-    "nl": "Dutch",
-    "pl": "Polish",
-    "pt": "Portuguese",
+_LANGUAGES = "Catalan German English Spanish Basque French Italian Dutch Polish Portuguese".split()
+_NAMES = dict(zip("ca de en es eu fr it nl pl pt".split(), _LANGUAGES, strict=True))
+_ANY_LANGUAGE = "the language of the message"
+# Values of settings that a file leaves out.
+_USUAL: dict[str, Any] = {
+    "temperature": 0.0,
+    "top_p": None,
+    "top_k": None,
+    "max_tokens": 512,
+    "stop": [],
+    "candidates": 1,
+    "pick": "first",
 }
-_ITS_OWN = "the language of the message"
 
 
-@dataclass(frozen=True)
-class GenerationPrompt:
-    """A prompt whose last message is the user's: the hateful message, with or without further text.
-
-    Attributes:
-        name: Name of the prompt in the catalogue, or of its file.
-        prompt: Chat messages with variables.
-    """
-
-    name: str
-    prompt: PromptTemplate
-
-    @property
-    def hash(self) -> str:
-        """12 hexadecimal digits that change with the messages."""
-        return self.prompt.hash
-
-    @property
-    def variables(self) -> frozenset[str]:
-        """The variables of the prompt, a subset of `VARIABLES`."""
-        return self.prompt.variables
-
-    def messages(self, item: Item, shown: PromptContext) -> tuple[Messages, dict[str, str]]:
-        """Returns the chat messages for an item, and the values of the variables.
-
-        Each example becomes two turns before the last message: the last message with the HS of the example, and its CN.
-
-        Raises:
-            InputError: There are examples, and their turns would contain background of the item.
-        """
-        self._check_examples(shown)
-        values = {
-            HATE_SPEECH: item.hate_speech.strip(),
-            BACKGROUND: "\n\n".join(passage.strip() for passage in shown.background),
-            LANGUAGE: language_name(item.language),
-        }
-        *before, last = self.prompt.render(values)
-        turns = [turn for example in shown.examples for turn in self._turns(example, values)]
-        messages = [{**message, "content": message["content"].strip()} for message in [*before, *turns, last]]
-        filled = {name: value for name, value in values.items() if name in self.variables}
-        if turns:
-            filled[EXAMPLES] = "\n\n".join(turn["content"] for turn in turns)
-        return messages, filled
-
-    def _turns(self, example: Example, values: dict[str, str]) -> Messages:
-        asked = PromptTemplate(self.prompt.messages[-1:]).render({**values, HATE_SPEECH: example.hate_speech.strip()})[
-            0
-        ]
-        return [
-            {**asked, "content": asked["content"].strip()},
-            {"role": "assistant", "content": example.counter_narrative.strip()},
-        ]
-
-    def _check_examples(self, shown: PromptContext) -> None:
-        if shown.examples and BACKGROUND in PromptTemplate(self.prompt.messages[-1:]).variables:
-            raise InputError(
-                f"the last message of the prompt {self.name} shows {{{{{BACKGROUND}}}}}, which examples do not have: "
-                "put it into the message of the system"
-            )
-
-
-def prompt_names() -> list[str]:
-    """Returns the names of the prompts in the catalogue, sorted."""
-    return sorted(path.stem for path in _folder().glob("*.yaml"))
-
-
-def load_generation_prompt(name_or_path: str | Path) -> GenerationPrompt:
-    """Loads a prompt.
+def load_generation_prompt(name_or_path: str | Path) -> PromptTemplate:
+    """Loads a prompt for generation.
 
     Args:
-        name_or_path: A prompt of the catalogue, or the path of a prompt file of one's own (it ends in `.yaml` or
-            `.yml`): a list of entries with `role` and `content`, the last one the user's, with `{{hate_speech}}`.
+        name_or_path: A prompt of the catalogue, or a YAML file: a list of entries with `role` and `content`, the last
+            one the user's with `{{hate_speech}}`; other variables are `{{background}}` and `{{language}}`.
 
     Raises:
         InputError: The prompt is unknown, or the file holds something else.
     """
-    known = {name: _folder() / f"{name}.yaml" for name in prompt_names()}
-    path = catalogue_entry("prompt", str(name_or_path), known)
-    prompt = load_prompt(path, known=VARIABLES, needed=(HATE_SPEECH,))
-    last = PromptTemplate(prompt.messages[-1:])
-    if prompt.messages[-1][0] != "user" or HATE_SPEECH not in last.variables:
+    path = catalogue_entry(
+        "prompt", str(name_or_path), {path.stem: path for path in sorted((_folder() / "prompts").glob("*.yaml"))}
+    )
+    prompt = load_prompt(path, known=(HATE_SPEECH, BACKGROUND, LANGUAGE), needed=(HATE_SPEECH,))
+    if prompt.messages[-1][0] != "user" or HATE_SPEECH not in PromptTemplate(prompt.messages[-1:]).variables:
+        raise InputError(f"{path}: end with a message of the user that has {{{{{HATE_SPEECH}}}}}")
+    return prompt
+
+
+def generation_messages(
+    prompt: PromptTemplate,
+    hate_speech: str,
+    *,
+    language: str | None = None,
+    background: str = "",
+    examples: Sequence[tuple[str, str]] = (),
+) -> tuple[Messages, dict[str, str]]:
+    """Returns the chat messages that ask for a reply, and the values of the variables.
+
+    Args:
+        prompt: The prompt.
+        hate_speech: The message to reply to.
+        language: Its language code.
+        background: Passages about it.
+        examples: HS and CN of each example. Each becomes two turns before the last message: the last message with the
+            HS of the example, and its CN.
+    """
+    code = (language or "").strip()
+    values = {
+        HATE_SPEECH: hate_speech.strip(),
+        BACKGROUND: background.strip(),
+        LANGUAGE: _NAMES.get(code.lower().replace("_", "-").partition("-")[0], code) or _ANY_LANGUAGE,
+    }
+    *before, last = prompt.render(values)
+    turns: Messages = []
+    for message, reply in examples:
+        (asked,) = PromptTemplate(prompt.messages[-1:]).render({**values, HATE_SPEECH: message.strip()})
+        turns += [asked, {"role": "assistant", "content": reply}]
+    messages = [{**each, "content": each["content"].strip()} for each in (*before, *turns, last)]
+    filled = {name: value for name, value in values.items() if name in prompt.variables}
+    if turns:
+        filled["examples"] = "\n\n".join(each["content"].strip() for each in turns)
+    return messages, filled
+
+
+def load_decoding(name_or_path: str, **changed: Any) -> tuple[str, dict[str, Any]]:
+    """Loads settings of decoding.
+
+    Args:
+        name_or_path: A preset, or a YAML file with some of temperature, top_p, top_k, max_tokens, stop, candidates and
+            pick (first or random).
+        changed: Settings to change; None for unchanged ones.
+
+    Returns:
+        The name of the preset with the changed settings; and all settings.
+
+    Raises:
+        InputError: The preset or a setting is unknown.
+    """
+    presets = YamlFile(_folder() / "decoding.yaml").data
+    path = catalogue_entry("decoding", name_or_path, dict.fromkeys(presets, Path()))
+    given = presets.get(name_or_path) or YamlFile(path).data
+    settings = {**_USUAL, **given}
+    if {*settings} != {*_USUAL} or settings["pick"] not in ("first", "random"):
         raise InputError(
-            f"{path}: the last message is the {prompt.messages[-1][0]}'s, with "
-            f"{', '.join(sorted(last.variables)) or 'no variable'} in it; end by a message of the user that shows "
-            f"{{{{{HATE_SPEECH}}}}}"
+            f"{name_or_path} has {', '.join(f'{name}: {each}' for name, each in given.items())}, expected some of "
+            f"{', '.join(_USUAL)} (first or random)"
         )
-    return GenerationPrompt(path.stem, prompt)
-
-
-def language_name(code: str | None) -> str:
-    """Returns the English name of a language code for prompts; without a code, a phrase that fits any language."""
-    if code is None or not code.strip():
-        return _ITS_OWN
-    return _LANGUAGES.get(code.strip().lower().replace("_", "-").partition("-")[0], code.strip())
+    changed = {name: value for name, value in changed.items() if value not in (None, settings[name])}
+    name = path.stem or name_or_path
+    return ", ".join([name, *(f"{key}={value}" for key, value in changed.items())]), settings | changed
 
 
 def _folder() -> Path:
-    return content_folder() / "annotations" / "generation" / "prompts"
+    return content_folder() / "annotations" / "generation"

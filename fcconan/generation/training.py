@@ -58,7 +58,7 @@ def train(
     history = [] if last is None else json.loads((last / STATE).read_text(encoding="utf-8"))["log_history"]
     if not _is_finished(history, settings):
         gc.collect()  # the model of the learning rate before
-        trainer = _trainer(rate, pairs, source, settings, padding, folder, eval_on_start=last is None)
+        trainer = _trainer(rate, pairs, source, settings, padding, output_dir=str(folder), eval_on_start=last is None)
         trainer.train(resume_from_checkpoint=None if last is None else str(last))
         history = trainer.state.log_history
     found = pd.DataFrame(history).groupby("step", as_index=False).first()
@@ -110,13 +110,7 @@ def _load(source: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def _trainer(
-    rate: float,
-    pairs: Mapping[str, "Encoded"],
-    source: Any,
-    settings: Mapping[str, Any],
-    padding: int,
-    folder: Path,
-    **more: Any,
+    rate: float, pairs: Mapping[str, "Encoded"], source: Any, settings: Mapping[str, Any], padding: int, **more: Any
 ) -> Any:
     with loading_errors(source.name):
         from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback, TrainingArguments
@@ -136,7 +130,6 @@ def _trainer(
 
     at_once = math.gcd(settings["batch_size"], AT_ONCE)
     arguments = TrainingArguments(
-        output_dir=str(folder),
         learning_rate=rate,
         max_steps=settings["steps"],
         per_device_train_batch_size=at_once,

@@ -2,12 +2,10 @@ from .auditing import (
     audit as audit,
 )
 from .background import (
-    KnownKnowledge as KnownKnowledge,
     Passages as Passages,
 )
 from .calibration import (
     calibrate as calibrate,
-    load_steps as load_steps,
 )
 from .comparison import (
     compare as compare,
@@ -19,31 +17,22 @@ from .learned import (
     train_rater as train_rater,
 )
 from .prompts import (
+    TEXTS as TEXTS,
     PromptTemplate as PromptTemplate,
-    dump_prompt as dump_prompt,
     load_prompt as load_prompt,
+    prompt_variables as prompt_variables,
+    rating_prompt as rating_prompt,
+    rating_schema as rating_schema,
 )
 from .rating import (
-    LABELLED as LABELLED,
-    RATED as RATED,
     Judge as Judge,
-    ModelJudge as ModelJudge,
-    RatingSummary as RatingSummary,
-    Row as Row,
+    rate as rate,
 )
 from .rubric_drafts import (
     draft_rubric as draft_rubric,
 )
 from .rubrics import (
     load_rubric as load_rubric,
-)
-from .strategies import (
-    TEXTS as TEXTS,
-    RatingPlan as RatingPlan,
-    RatingQuestion as RatingQuestion,
-)
-from .streams import (
-    match_answers as match_answers,
 )
 from .tasks import (
     Aspect as Aspect,

@@ -46,7 +46,7 @@ ORDERS = ("verdict_ab", "verdict_ba", "reason_ab", "reason_ba")
 
 def _flat(_: Any, given: Mapping[str, Any]) -> dict[str, str]:
     """Returns names with their dots, at which the command line splits them, as in gpt-4.1."""
-    found = {}
+    found: dict[str, str] = {}
     for name, value in given.items():
         inner = {f"{name}.{key}": each for key, each in _flat(_, value).items()} if isinstance(value, Mapping) else {}
         found |= inner or {name: value[0].value}
@@ -110,18 +110,17 @@ def audit(
     given = {kind: each if isinstance(each, tuple) else (each,) for kind, each in given.items()}
     if not any(given.values()):
         raise InputError("found nothing to audit, expected ratings or comparisons: give --ratings or --comparisons")
-    identity: dict[str, Any] = {}
-    about = pd.DataFrame(columns=["item_id", "system", "words", "refuses"], dtype=object)
-    if replies is not None:
-        table, _, identity["replies"] = read("replies", replies)
-        about = reply_texts(table, identity["replies"]).set_index("reply_id")
-        about = about.assign(words=about["text"].str.split().str.len(), refuses=about["text"].map(is_refusal))
-    about = about.astype({"words": float, "refuses": float})
-    tables = dict.fromkeys(given, pd.DataFrame())
+    tables, identity = dict.fromkeys(given, pd.DataFrame()), dict[str, Any]()
     for kind, each in given.items():
         if each:
             tables[kind], _, identity[kind] = read(kind, *each, rows=rows)
     rated, compared = tables.values()
+    about = pd.DataFrame(columns=["item_id", "system", "words", "refuses"], dtype=object)
+    if replies is not None:
+        table, _, identity["replies"] = read("replies", replies)
+        about = reply_texts(table.drop_duplicates("reply_id"), identity["replies"]).set_index("reply_id")
+        about = about.assign(words=about["text"].str.split().str.len(), refuses=about["text"].map(is_refusal))
+    about = about.astype({"words": float, "refuses": float})
     raters = {*compared.get("rater", ()), *rated.get("rater", ())}
     systems = {*about["system"], *rated.get("system", ()), *compared.get("system_a", ()), *compared.get("system_b", ())}
     check_names("rater of --self-judge", self_judge, raters)
@@ -129,7 +128,7 @@ def audit(
     own = self_judge or {rater: rater for rater in raters}
     found = [*_of_comparisons(compared, about, own)] if len(compared) else []
     found += _of_ratings(rated, about, own) if len(rated) else []
-    checks = pd.DataFrame([_measured(bootstrap, **each) for each in found])
+    checks = _measured(found, bootstrap)
     notes = []
     judged = [*rated.get("reply_id", ()), *compared.get("reply_a", ()), *compared.get("reply_b", ())]
     if lost := len({*judged} - {*about.index}):
@@ -154,8 +153,9 @@ def audit(
 
 def _of_comparisons(compared: "DataFrame", about: "DataFrame", own: Mapping[str, str]) -> Checks:
     """Yields the checks of comparisons, as arguments of `_measured`."""
-    columns = dict.fromkeys([*compared, "rater", "rater_kind", "reason", *ORDERS])
-    compared = compared.reindex(columns=columns).fillna({"rater": "rater", "rater_kind": "human"})
+    texts = dict.fromkeys(["rater", "rater_kind", "reason", *ORDERS], object)
+    compared = compared.reindex(columns=dict.fromkeys([*compared, *texts])).astype(texts)
+    compared = compared.fillna({"rater": "rater", "rater_kind": "human"})
     people = {*compared["rater"][compared["rater_kind"] == "human"]}
     verdicts, pair = _by_pair(compared)
     for side, reply in (("a", "reply_1"), ("b", "reply_2")):
@@ -163,7 +163,7 @@ def _of_comparisons(compared: "DataFrame", about: "DataFrame", own: Mapping[str,
         verdicts[[f"words_{side}", f"refuses_{side}"]] = known[["words", "refuses"]].to_numpy()
     for rater, mine in verdicts.groupby("rater"):
         checks = [_wins("length_wins", mine, "words"), _wins("refusal_wins", mine, "refuses"), *_positions(mine)]
-        if (system := own.get(rater)) in {*mine["a"], *mine["b"]}:
+        if (system := own.get(rater, "")) in {*mine["a"], *mine["b"]}:
             others = people - {rater} or {*verdicts["rater"]} - {rater}
             checks.append(_self_preference(mine, verdicts[verdicts["rater"].isin(others)], system, pair))
         for each in [*checks, *_failures(mine, mine["outcome"].isna())]:
@@ -232,7 +232,8 @@ def _failures(rows: "DataFrame", lost: "Series") -> Checks:
 
 def _of_ratings(rated: "DataFrame", about: "DataFrame", own: Mapping[str, str]) -> Checks:
     """Yields the checks of ratings, as arguments of `_measured`."""
-    rated = rated.reindex(columns=dict.fromkeys([*rated, "reason", "item_id", "system"]))
+    texts = dict.fromkeys(["reason", "item_id", "system"], object)
+    rated = rated.reindex(columns=dict.fromkeys([*rated, *texts])).astype(texts)
     known = about.reindex(rated["reply_id"]).set_index(rated.index)
     named = {column: known[column].fillna(rated[column]) for column in ("item_id", "system")}
     rated = rated.assign(**named, words=known["words"], refuses=known["refuses"])
@@ -337,54 +338,54 @@ def _of_sums(of: Statistic, terms: Sequence[Any], item: Ints, n_items: int) -> S
 def _spearman(x: Floats, y: Floats, item: Ints, n_items: int) -> Statistic:
     """Returns a function of weights of items, with ranks of its own for each resample."""
     coefficient = Weighted(x[None], y[None], item, n_items, [(0, 0)], ["spearman"])
-    return lambda weights: coefficient(np.ascontiguousarray(weights.T))["spearman"][0]
+
+    def of(weights: Floats) -> Floats:
+        blocks = [weights[at : at + BLOCK].T for at in range(0, len(weights), BLOCK)]
+        return np.concatenate([coefficient(np.ascontiguousarray(each))["spearman"][0] for each in blocks])
+
+    return of
 
 
-def _measured(
-    bootstrap: Bootstrap,
-    rater: str,
-    aspect: str | None,
-    check: str,
-    rows: "DataFrame",
-    statistic: Any,
-    *,
-    failure: str | None = None,
-    baseline: float = 0.0,
-    n: int | None = None,
-    n_missing: int = 0,
-    undefined: str = "constant",
-) -> dict[str, Any]:
-    """Returns a row of the result.
+def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "DataFrame":
+    """Returns the rows of the result, with the same draws of items for all checks.
 
     Args:
+        found: Checks, each with `rater`, `aspect`, `check`, `rows` (the judgements, with `item_id`) and `statistic`:
+            a function of items and their number that returns a `Statistic`, or a value without an interval; and
+            optionally with `failure`, `baseline`, `n_missing`, `n`, and `undefined` (the reason of a missing value).
         bootstrap: Resamples.
-        rater: The rater.
-        aspect: The aspect; None for comparisons.
-        check: Name of the check.
-        rows: The judgements, with `item_id`.
-        statistic: Function of items and their number that returns a `Statistic`; or a value without an interval.
-        failure: Reason that is counted.
-        baseline: Value of an unbiased judge.
-        n: Number of judgements; default: all rows.
-        n_missing: Number of judgements that are left out.
-        undefined: Reason of a missing value.
     """
     import pandas as pd
 
-    n, ends = len(rows) if n is None else n, np.full(2, np.nan)
-    item, items = pd.factorize(rows["item_id"])
-    if callable(statistic):
-        of = statistic(item, len(items)) if len(rows) else lambda weights: np.full(len(weights), np.nan)
-        value = float(of(np.ones((1, len(items))))[0])
-        if bootstrap.resamples and len(items) > 1 and math.isfinite(value):
-            blocks = draws(len(items), bootstrap.resamples, bootstrap.seed)
-            parts = [of(drawn[at : at + BLOCK]) for drawn in blocks for at in range(0, len(drawn), BLOCK)]
-            ends = np.array(percentile_interval(np.concatenate(parts), bootstrap.confidence))
-            ends = ends if np.ptp(ends) > TINY else np.full(2, np.nan)
-    else:
-        value = statistic
-    reason = None if math.isfinite(value) else "no_rows" if n == 0 and undefined != "no_people" else undefined
-    names = {"rater": rater, "aspect": aspect, "check": check, "failure": failure}
-    low, high = ends
-    numbers = {"value": value, "low": low, "high": high, "baseline": baseline, "n": n, "n_missing": n_missing}
-    return {**names, **numbers, "reason": reason}
+    items = pd.Index(pd.concat([each["rows"]["item_id"] for each in found]).unique())
+    values = [each["statistic"] for each in found]
+    drawn: dict[int, tuple[Statistic, list[Floats]]] = {}
+    for place, each in enumerate(found):
+        if callable(values[place]):
+            of = values[place](items.get_indexer(each["rows"]["item_id"]), len(items)) if len(each["rows"]) else None
+            values[place] = float(of(np.ones((1, len(items))))[0]) if of else math.nan
+            if of and math.isfinite(values[place]) and each["rows"]["item_id"].nunique() > 1:
+                drawn[place] = (of, [])
+    for weights in draws(len(items), bootstrap.resamples, bootstrap.seed):
+        for of, parts in drawn.values():
+            parts.append(of(weights))
+    table = []
+    for place, (each, value) in enumerate(zip(found, values, strict=True)):
+        more = {
+            "failure": None,
+            "baseline": 0.0,
+            "n": len(each["rows"]),
+            "n_missing": 0,
+            "undefined": "constant",
+            **each,
+        }
+        low: Any = math.nan
+        high: Any = math.nan
+        if place in drawn and bootstrap.resamples:
+            low, high = percentile_interval(np.concatenate(drawn[place][1]), bootstrap.confidence)
+        ends = {"low": low, "high": high} if high - low > TINY else {"low": math.nan, "high": math.nan}
+        reason = "no_rows" if more["n"] == 0 and more["undefined"] != "no_people" else more["undefined"]
+        names = {name: more[name] for name in ("rater", "aspect", "check", "failure")}
+        numbers = {"value": value, **ends, **{name: more[name] for name in ("baseline", "n", "n_missing")}}
+        table.append({**names, **numbers, "reason": None if math.isfinite(value) else reason})
+    return pd.DataFrame(table)

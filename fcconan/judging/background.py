@@ -1,15 +1,14 @@
-"""Background knowledge for grounded judges, from kn-conan or a folder of passages."""
+"""Background passages for prompts, from files."""
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
 
-from fcconan.data import SUFFIXES, check_there, open_table, read_rows, read_text, short_hash
+from fcconan.data import SUFFIXES, read_rows, read_text, short_hash
 from fcconan.errors import InputError
 
-Row = Mapping[str, Any]
+COLUMNS = ("text", "knowledge")  # of passages in files of rows
 COMMON = 0.5  # share of passages above which a word is ignored as too common
 ENOUGH = 10  # smallest number of passages for this rule
 # Function words that are missing from the stop words of bm25s.
@@ -20,93 +19,48 @@ FURTHER = frozenset(
 )
 
 
-class KnownKnowledge:
-    """Background knowledge of a dataset, by the id of the message.
-
-    Args:
-        folder: Folder of a built `kn-conan`, or of another dataset whose pairs have a column `knowledge`.
-
-    Attributes:
-        configuration: All settings that change the results.
-        nothing: Explanation of missing knowledge, for notes.
-
-    Raises:
-        InputError: The dataset has no pairs with knowledge.
-    """
-
-    nothing = "their messages are not in the dataset"
-
-    def __init__(self, folder: Path) -> None:
-        self._by_message: dict[str, dict[str, None]] = {}  # texts in their order, each once
-        for path in sorted((folder / "pairs").glob("*.parquet")):
-            for row in read_rows(path):
-                if text := row.get("knowledge"):
-                    self._by_message.setdefault(row["hs_id"], {})[text] = None
-        if not self._by_message:
-            raise InputError(f"{folder} has no pairs with `knowledge`: give a folder of `fcconan build kn-conan`")
-
-        texts = (each for message, known in sorted(self._by_message.items()) for each in (message, *known))
-        self.configuration: dict[str, Any] = {"knowledge": short_hash(*texts)}
-
-    def __call__(self, row: Row) -> str | None:
-        """Returns the knowledge about the message of a row, a paragraph for each source; None without any."""
-        return "\n\n".join(self._by_message.get(row["hs_id"], ())) or None
-
-
 class Passages:
-    """Passages of a folder with the highest BM25+ scores for a message.
+    """Passages with the highest BM25+ scores for a message.
 
-    English function words of the message are ignored, and in a folder of ten passages or more also the words that occur
-    in more than half of them. A message may have fewer than `k` passages, or none.
+    English function words of the message are ignored, and of ten passages or more also the words that occur in more
+    than half of them. A message may have fewer than `k` passages, or none.
 
     Args:
-        folder: Folder with `.txt` and `.md` files, whose paragraphs are the passages, or files of rows with a column
-            `text`.
+        path: Folder or file: paragraphs of `.txt` and `.md` files, and the column `text` or `knowledge` of rows, such
+            as those of a built `kn-conan`.
         k: Largest number of passages.
 
     Attributes:
-        configuration: All settings that change the results.
-        nothing: Explanation of missing knowledge, for notes.
+        hash: Hash of the passages, for the identity of a result.
 
     Raises:
         InputError: There are no passages, or a file cannot be read.
     """
 
-    nothing = "no passage shares a content word with their messages"
-
-    def __init__(self, folder: Path, *, k: int = 3) -> None:
+    def __init__(self, path: Path, *, k: int = 3) -> None:
         from bm25s.stopwords import STOPWORDS_EN_PLUS
         from rank_bm25 import BM25Plus
 
-        self._passages = _passages(folder)
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        texts = (text for file in files for text in _texts(file))
+        self._passages = [*dict.fromkeys(filter(None, (" ".join(text.split()) for text in texts)))]
         if not self._passages:
-            raise InputError(f"{folder} has no passages: give a folder with .txt, .md or {', '.join(SUFFIXES)} files")
+            raise InputError(
+                f"found no passages in {path}, expected .txt or .md files, or {', '.join(SUFFIXES)} with a column "
+                f"{' or '.join(COLUMNS)}: give another folder or file"
+            )
         words = [_words(text) for text in self._passages]
-        # BM25+ has no negative weights for words that occur in most passages.
-        self._index = BM25Plus(words)
+        self._index = BM25Plus(words)  # without negative weights for words that occur in most passages
         self._words = [frozenset(each) for each in words]
-        english = FURTHER.union(STOPWORDS_EN_PLUS)
-        self._common = set(english)
-        if len(words) >= ENOUGH:
-            counts = Counter(word for each in self._words for word in each)
-            self._common |= {word for word, n_with in counts.items() if n_with > COMMON * len(words)}
-        self._k = k
-        self.configuration: dict[str, Any] = {
-            "passages": short_hash(*self._passages),
-            "k": k,
-            "common": {"words": short_hash(*sorted(english)), "share": COMMON, "from": ENOUGH},
-        }
-        self._found: dict[str, str | None] = {}
+        counts = Counter(word for each in self._words for word in each)
+        common = {word for word, n in counts.items() if len(words) >= ENOUGH and n > COMMON * len(words)}
+        self._ignored, self._k = FURTHER.union(STOPWORDS_EN_PLUS, common), k
+        self.hash = short_hash(str(k), *self._passages)
+        self.find = cache(self._find)
 
-    def __call__(self, row: Row) -> str | None:
-        """Returns the passages for the message of a row; None if no passage shares a content word with it."""
-        message = str(row["hate_speech"])
-        if message not in self._found:
-            self._found[message] = self._search(message)
-        return self._found[message]
-
-    def _search(self, message: str) -> str | None:
-        words = [word for word in _words(message) if word not in self._common]
+    def _find(self, message: str) -> str | None:
+        """Returns the passages for a message; None if no passage shares a content word with it."""
+        words = [word for word in _words(message) if word not in self._ignored]
         scores = self._index.get_scores(words)
         sharing = [number for number, known in enumerate(self._words) if not known.isdisjoint(words)]
         best = sorted(sharing, key=lambda number: -scores[number])[: self._k]
@@ -117,18 +71,10 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def _passages(folder: Path) -> list[str]:
-    if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder: give a folder with passages")
-    found = []
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in (".txt", ".md", *SUFFIXES):
-            texts = _rows(path) if path.suffix in SUFFIXES else re.split(r"\n\s*\n", read_text(path))
-            found += [" ".join(text.split()) for text in texts]
-    return list(dict.fromkeys(text for text in found if text))
-
-
-def _rows(path: Path) -> Iterator[str]:
-    for row in open_table("rows", [path]):
-        check_there(str(path), [] if "text" in row else ["text"], row)
-        yield str(row["text"] or "")
+def _texts(file: Path) -> list[str]:
+    """Returns the passages of a file; none if it is of another kind."""
+    if file.suffix in (".txt", ".md"):
+        return re.split(r"\n\s*\n", read_text(file))
+    if file.suffix in SUFFIXES:
+        return [str(row[each]) for row in read_rows(file) for each in COLUMNS if row.get(each)]
+    return []

@@ -215,32 +215,6 @@ def calibrate(
     return result
 
 
-def load_steps(path: Path, task: Task) -> tuple[str, list[str]]:
-    """Reads calibrated steps of one aspect of a task.
-
-    Args:
-        path: File of `calibrate`, or another YAML file with its keys aspect, low, high and steps.
-        task: The task.
-
-    Returns:
-        Name of the aspect, and its steps.
-
-    Raises:
-        InputError: The file has other content, or the steps are for another aspect or scale.
-    """
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    steps = found.get("steps") if isinstance(found, dict) else None
-    if not isinstance(steps, list) or not steps or not all(isinstance(step, str) and step.strip() for step in steps):
-        raise InputError(f"{path} has no list of steps: give a file of `fcconan judge calibrate`")
-    aspect = task.aspect(str(found.get("aspect")))
-    if (found.get("low"), found.get("high")) != (aspect.low, aspect.high):
-        raise InputError(
-            f"{path} is for a scale from {found.get('low')} to {found.get('high')}, expected {aspect.low} to "
-            f"{aspect.high}: calibrate for this task"
-        )
-    return aspect.name, steps
-
-
 def _drafts(
     aspect: Aspect, frame: "DataFrame", sizes: Sequence[int], trials: int, seed: int
 ) -> list[tuple[dict[str, Any], ChatRequest]]:

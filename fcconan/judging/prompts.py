@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from fcconan.data import YamlFile, explain_error
 from fcconan.errors import InputError
@@ -82,6 +82,9 @@ class _Message(BaseModel):
     content: Text
 
 
+_MESSAGES = TypeAdapter(Annotated[list[_Message], Field(min_length=1)])
+
+
 def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> PromptTemplate:
     """Loads a prompt file: a YAML list of messages with `role` and `content`.
 
@@ -95,51 +98,36 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
     """
     file = YamlFile(path, top="list")
     try:
-        read = TypeAdapter(list[_Message]).validate_python(file.data, strict=True)
+        read = _MESSAGES.validate_python(file.data, strict=True)
     except ValidationError as error:
         known_keys = list(_Message.model_fields)
         raise InputError(explain_error(file, error, whole="the prompt", known_keys=lambda _: known_keys)) from error
-    messages = [(each.role, each.content) for each in read]
-    if not messages:
-        raise InputError(f"{path}: the list of messages is empty; give one with `role` and `content`")
-    prompt = PromptTemplate(tuple(messages))
-    _check_variables(prompt, path, known, needed)
+    prompt = PromptTemplate(tuple((each.role, each.content) for each in read))
+    left = [found[0] for _, content in prompt.messages for found in _LEFT_OVER.finditer(_VARIABLE.sub("", content))]
+    if unknown := [*left, *sorted(prompt.variables - {*known})]:
+        raise InputError(
+            f"{path} has the variable {unknown[0]}, expected {{{{NAME}}}} with one of {', '.join(sorted(known))}"
+        )
+    if missing := sorted({*needed} - prompt.variables):
+        raise InputError(f"{path}: the prompt does not show {', '.join(missing)}: put {{{{{missing[0]}}}}} into it")
     return prompt
 
 
-def dump_prompt(messages: Messages) -> str:
-    """Returns messages as the text of a prompt file; loading it returns the same messages."""
-    import yaml
-
-    class Readable(yaml.SafeDumper):
-        pass
-
-    def text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
-        # PyYAML writes these characters unescaped outside double quotes, and reads them as other ones.
-        odd = any(mark in value for mark in "\r\x85\u2028\u2029\ufeff")
-        return dumper.represent_scalar(
-            "tag:yaml.org,2002:str", value, style='"' if odd else "|" if "\n" in value else None
-        )
-
-    Readable.add_representer(str, text)
-    written: str = yaml.dump(messages, Dumper=Readable, sort_keys=False, allow_unicode=True, width=1_000_000)
-    return written
+# Variable of a prompt -> column of a reply.
+TEXTS = {
+    "hate_speech": "hate_speech",
+    "counter_narrative": "text",
+    "reference": "references",
+    "background": "background",
+}
 
 
-def _check_variables(prompt: PromptTemplate, path: Path, known: Collection[str], needed: Collection[str]) -> None:
-    for role, content in prompt.messages:
-        left = _LEFT_OVER.search(_VARIABLE.sub("", content))
-        if left is not None:
-            raise InputError(
-                f"{path}: the {role} message has {left[0]!r}, expected a variable such as {{{{name}}}}: use letters, "
-                "digits and underscores"
-            )
-    unknown = sorted(prompt.variables - set(known))
-    if unknown:
-        raise InputError(f"{path}: there is no variable {', '.join(unknown)}; choose among {', '.join(sorted(known))}")
-    missing = sorted(set(needed) - prompt.variables)
-    if missing:
-        raise InputError(f"{path}: the prompt does not show {', '.join(missing)}; put {{{{{missing[0]}}}}} into it")
+def prompt_variables(texts: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables of a prompt: each text, and `texts`, all texts as one JSON object.
+
+    JSON strings prevent a text from imitating the end of the texts.
+    """
+    return {**texts, "texts": json.dumps(texts, ensure_ascii=False, indent=1)}
 
 
 Form = Literal["object", "number", "result", "label"]
@@ -181,9 +169,7 @@ def label_prompt(task: Task, *, meanings: bool) -> PromptTemplate:
     parts = [task.question]
     if meanings:
         parts.append("Labels:\n" + "\n".join(f"- {label.name}: {label.meaning}" for label in task.labels))
-    wanted = ", ".join(f'"{label.name}"' for label in task.labels)
-    answer = f'Answer with a JSON object only, {{"label": ...}}, with one of {wanted}.'
-    return _prompt([*parts, *_rules(task)], answer)
+    return _prompt([*parts, *_rules(task)], label_line(task))
 
 
 def rating_schema(aspects: Sequence[Aspect], *, explained: bool) -> dict[str, Any]:
@@ -207,19 +193,16 @@ def label_schema(task: Task) -> dict[str, Any]:
     return json_object({"label": {"type": "string", "enum": [label.name for label in task.labels]}}, title="label")
 
 
-def grade_lines(aspect: Aspect) -> list[str]:
-    """Returns a line with the meaning of each grade."""
-    return [f"{grade}: {meaning}" for grade, meaning in sorted(aspect.grades.items())]
-
-
-def numbered_lines(steps: Sequence[str]) -> list[str]:
-    """Returns steps as the lines of a numbered list."""
-    return [f"{number}. {step}" for number, step in enumerate(steps, start=1)]
-
-
-def format_grade(value: float, aspect: Aspect) -> str:
-    """Formats a grade with the decimals of its aspect."""
-    return f"{value:.{aspect.decimals}f}"
+def aspect_variables(aspect: Aspect, steps: Sequence[str] = ()) -> dict[str, str]:
+    """Returns the variables of a prompt that describe an aspect."""
+    return {
+        "aspect": aspect.title,
+        "question": aspect.question,
+        "grades": "\n".join(f"{grade}: {meaning}" for grade, meaning in sorted(aspect.grades.items())),
+        "steps": "\n".join(f"{number}. {step}" for number, step in enumerate(steps, start=1)),
+        "low": str(aspect.low),
+        "high": str(aspect.high),
+    }
 
 
 def _prompt(parts: Sequence[str], answer: str) -> PromptTemplate:
@@ -232,24 +215,26 @@ def _rules(task: Task) -> list[str]:
 
 
 def _describe(aspect: Aspect, *, several: bool, grades: bool, steps: Sequence[str]) -> str:
-    lines = [f"Aspect: {aspect.title}" + (f" (`{aspect.name}`)" if several else ""), aspect.question]
+    shown = aspect_variables(aspect, steps)
     kind = "a whole number" if aspect.decimals == 0 else f"a number with {aspect.decimals} decimals"
     better = "higher" if aspect.higher_is_better else "lower"
-    lines.append(
-        f"Scale: {kind} from {format_grade(aspect.low, aspect)} to {format_grade(aspect.high, aspect)}; "
-        f"{better} is better."
-    )
+    lines = [f"Aspect: {aspect.title}" + (f" (`{aspect.name}`)" if several else ""), aspect.question]
+    lines.append(f"Scale: {kind} from {_span(aspect)}; {better} is better.")
     if grades:
-        lines += ["Grades:", *grade_lines(aspect)]
+        lines += ["Grades:", shown["grades"]]
     if steps:
-        lines += ["Evaluation steps:", *numbered_lines(steps)]
+        lines += ["Evaluation steps:", shown["steps"]]
     return "\n".join(lines)
+
+
+def _span(aspect: Aspect) -> str:
+    return f"{aspect.low:.{aspect.decimals}f} to {aspect.high:.{aspect.decimals}f}"
 
 
 def answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> str:
     """Returns the sentence that states the form of an answer."""
-    spans = {f"a number from {format_grade(each.low, each)} to {format_grade(each.high, each)}" for each in aspects}
-    span = spans.pop() if len(spans) == 1 else "a number on the scale of its aspect"
+    spans = {_span(each) for each in aspects}
+    span = f"a number from {spans.pop()}" if len(spans) == 1 else "a number on the scale of its aspect"
     if form == "number":
         return f"Answer with the grade alone, {span}, and nothing else."
     if form == "result":
@@ -257,13 +242,17 @@ def answer_line(aspects: Sequence[Aspect], form: Form, *, explained: bool) -> st
             "First write your feedback in a few sentences, with the reference as an example of the best grade. Then "
             f"write [RESULT] and the grade, {span}, and nothing after it."
         )
-    assert form == "object", form
     # A word instead of a grade, so that a copy of the pattern cannot be parsed as a grade.
     value = '{"score": GRADE, "explanation": "SENTENCE"}' if explained else "GRADE"
     fields = ", ".join(f'"{aspect.name}": {value}' for aspect in aspects)
-    told = f"{{{fields}}}"
     also = " The sentence cites, in quotation marks, words of the texts." if explained else ""
-    return f"Answer with a JSON object only: {told}, with GRADE {span}.{also}"
+    return f"Answer with a JSON object only: {{{fields}}}, with GRADE {span}.{also}"
+
+
+def label_line(task: Task) -> str:
+    """Returns the sentence that states the form of an answer with a label."""
+    wanted = ", ".join(f'"{label.name}"' for label in task.labels)
+    return f'Answer with a JSON object only, {{"label": ...}}, with one of {wanted}.'
 
 
 def json_request(instruction: str, content: Mapping[str, Any]) -> Messages:
@@ -283,13 +272,3 @@ def json_object(properties: Mapping[str, Any], *, title: str | None = None) -> d
         "required": list(properties),
         "additionalProperties": False,
     }
-
-
-def prompt_variables(texts: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables of a prompt: each text, and `texts`, all texts as one JSON object.
-
-    JSON strings prevent a text from imitating the end of the texts.
-    """
-    # Same as `indent=1`, ten times as fast.
-    lines = (f" {json.dumps(name)}: {json.dumps(text, ensure_ascii=False)}" for name, text in texts.items())
-    return {**texts, "texts": "{\n" + ",\n".join(lines) + "\n}"}

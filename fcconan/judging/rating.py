@@ -1,27 +1,67 @@
-"""Ratings of replies by a model: a row for each reply and aspect, with a value or a reason, and their summary."""
+"""`judge rate`: ratings of replies by language models, learned raters and judges of one's own."""
 
+import math
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeGuard, runtime_checkable
 
-from fcconan.data import LABELLED as LABELLED_SCHEMA, RATED as RATED_SCHEMA, Columns, reply_metadata, short_hash
-from fcconan.judging.answer_checks import cites_texts
-from fcconan.judging.judgements import Judgement, RowReason, read_answers
-from fcconan.judging.strategies import TEXTS, RatingPlan, RatingQuestion, prompt_variables
-from fcconan.judging.streams import match_answers
-from fcconan.models import PASSING_REASONS, ChatRequest, ChatResponse, Model, Sampling
+import numpy as np
+from cyclopts import Parameter, validators
+
+from fcconan.data import (
+    ABOUT_REPLY,
+    LABELLED,
+    RATED,
+    UNKNOWN,
+    RowSource,
+    cell_list,
+    first_column,
+    read,
+)
+from fcconan.errors import InputError
+from fcconan.groups import Endpoint, Rows
+from fcconan.judging.asking import ask
+from fcconan.judging.methods import (
+    EXCERPT,
+    METHODS,
+    TOP_LOGPROBS,
+    Answer,
+    Grade,
+    RatingMethod,
+    RatingPlan,
+    calls_of,
+    combine,
+    plan_rating,
+    read_answer,
+)
+from fcconan.judging.prompts import TEXTS
+from fcconan.models import Sampling, model_notes, open_model, plan_requests, usage_table
+from fcconan.result import Result
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    Models = Any  # names, and in Python models and judges
+else:
+    Models = tuple[str, ...]
 
 Row = dict[str, Any]
-RATED: Columns = RATED_SCHEMA.kinds
-LABELLED: Columns = LABELLED_SCHEMA.kinds
-_Shown = tuple[dict[str, str], RowReason | None]
-_MISSING: dict[str, RowReason] = {
+AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+LEARNED = "learned:"
+_LACKS = {
     "hate_speech": "no_hate_speech",
     "counter_narrative": "empty_reply",
     "reference": "no_reference",
     "background": "no_background",
+}
+_ADVICE = {
+    "truncated": "raise --max-tokens; models that think before they answer need thousands",
+    "empty": "raise --max-tokens, if the model thinks before it answers",
+    "no_logprobs": "--logprobs needs an endpoint that gives log-probabilities, and answers that are a grade alone",
+    "not_recorded": "check the columns and texts of the recorded file",
 }
 
 
@@ -40,161 +80,188 @@ class Judge(Protocol):
         ...
 
 
-class ModelJudge:
-    """Judge that rates replies with a chat model.
+def rate(
+    *replies: RowSource,
+    model: Models,
+    task: str = "multi-aspect",
+    aspect: tuple[str, ...] = (),
+    rating_method: RatingMethod = "rubric",
+    prompt: Path | None = None,
+    steps: tuple[Path, ...] = (),
+    samples: AtLeastOne | None = None,
+    logprobs: bool = False,
+    background: Path | None = None,
+    temperature: float | None = None,
+    max_tokens: AtLeastOne | None = None,
+    limit: AtLeastOne | None = None,
+    ask_again: Annotated[bool, Parameter(negative="--no-ask-again")] = True,
+    dry_run: bool = False,
+    seed: int = 0,
+    rows: Rows = Rows(),
+    endpoint: Endpoint = Endpoint(),
+) -> Result:
+    """Rate each reply on each aspect of a task, with language models or learned raters.
+
+    Methods: direct shows the scale; rubric also the meaning of each grade; g-eval also evaluation steps, and averages
+    20 samples or weights grades by their probability (Liu et al. 2023, equation 1); auto-cseval shows calibrated steps
+    (CSEval, Algorithm 1); prometheus shows a reference and asks for feedback and [RESULT] (Kim et al. 2024); grounded
+    shows background and asks for explanations that cite the texts. Prompts show the texts that the context of the task
+    names. A failed rating is missing, with a reason.
 
     Args:
-        model: Chat model.
-        plan: Task, rating method and sampling.
-        name: Name of the rater; default: the model, the rating method and its unusual settings (`strategy_label`).
-        background: Function that finds background knowledge for a row without any. Its attribute `configuration`, if
-            there is one, becomes part of the judge's configuration.
+        replies: Files, dataset folders, or names of datasets with replies.
+        model: Models: names at the endpoint, local:FOLDER_OR_NAME, replay:FILE of recorded outputs, or learned:FOLDER
+            of judge train; in Python also models, and judges with `name` and `rate(replies)`.
+        task: Annotation task: a name of the catalogue, a task.yaml, or a rubric file (CSV or JSON).
+        aspect: Aspects of the task; default: all.
+        rating_method: Method of rating.
+        prompt: YAML list of messages with role and content, instead of the prompt of the method. Its variables are
+            {{hate_speech}}, {{counter_narrative}}, {{reference}}, {{background}}, {{texts}} (those that the method
+            shows, as JSON), and of an aspect {{aspect}}, {{question}}, {{grades}}, {{steps}}, {{low}} and {{high}}.
+        steps: Files of judge calibrate, for auto-cseval.
+        samples: Answers to each question: the mean of grades, or the label of more than half; default: 20 for g-eval
+            without log-probabilities, otherwise 1.
+        logprobs: Weight grades by their probability (g-eval).
+        background: Folder or file of passages for replies without background: three for each message, by BM25.
+        temperature: Sampling temperature; default: 0, or 1 for several samples.
+        max_tokens: Longest answer; default: as the form of the answer needs.
+        limit: Use only the first replies.
+        ask_again: Ask once more where an answer of an endpoint cannot be read.
+        dry_run: Count requests, tokens and cost, and show the first prompt; send nothing.
+        seed: Seed of sampling.
+        rows: Which rows are read.
+        endpoint: Address and limits of requests.
 
-    Attributes:
-        name: Name of the rater.
-        configuration: All settings that change the ratings.
-        columns: Names and types of the columns of the ratings.
-        failed: Number of calls so far that failed for a temporary reason; another run repeats them.
+    Returns:
+        `raters`: one row for each rater and aspect, with `n`, `n_missing`, `value` (mean), `labels` (counts), `cited`
+        (share of explanations that quote a text), `retained_mass` (mean probability of the grades on the scale) and
+        `reason` (counts). `ratings`, the rows of `--out`: one row for each rater, reply and aspect with the columns of
+        a Rating, or of a vote if the task has labels. `missing`: counts by reason. `usage`: requests, tokens and cost,
+        with `asked_again`. After a dry run, `requests` and `messages`.
+
+    Raises:
+        InputError: A source, task, prompt or model cannot be used, texts are missing, the endpoint fails, or there is
+            no rating at all.
+
+    Examples:
+        >>> from fcconan.models import ChatResponse
+        >>> class Mine:
+        ...     name = "mine"
+        ...     def replies(self, calls):
+        ...         return (ChatResponse('{"relevance": 4}') for _ in calls)
+        >>> reply = {"hate_speech": "The Ombrey keep our books.", "text": "They return them.", "system": "one"}
+        >>> rate([reply], model=Mine(), task="cseval", aspect=["relevance"]).to_frame()["value"].tolist()
+        [4.0]
     """
+    import pandas as pd
 
-    def __init__(
-        self,
-        model: Model,
-        plan: RatingPlan,
-        *,
-        name: str | None = None,
-        background: Callable[[Row], str | None] | None = None,
-    ) -> None:
-        self.model, self.plan = model, plan
-        self.name = name or f"{model.name}:{strategy_label(plan)}"
-        self._questions = plan.questions()
-        self._texts = plan.texts
-        self._background = background
-        self.columns = LABELLED if plan.task.labels else RATED
-        self.failed = 0
-        self.configuration: dict[str, Any] = {
-            "model": model.configuration,
-            "task": plan.task.name,
-            "strategy": plan.strategy,
-            "prompts": [question.prompt.hash for question in self._questions],
-            "samples": [question.samples for question in self._questions],
-            "sampling": [vars(question.sampling) for question in self._questions],
-            "background": getattr(background, "configuration", None),
-        }
+    table, _, name = read("replies", *replies, rows=rows)
+    for each in ("text", "hate_speech"):
+        if theirs := first_column(dict.fromkeys(table), each):
+            table[each] = table[theirs]
+    table = table[:limit]
+    given = [model] if isinstance(model, str) or hasattr(model, "name") else dict.fromkeys(model)
+    judges: list[Any] = [
+        each if hasattr(each, "rate") or str(each).startswith(LEARNED) else open_model(each, endpoint) for each in given
+    ]
+    asked = [each for each in judges if hasattr(each, "replies")]
+    identity: Row = {"data": name, "limit": limit, "model": "+".join(map(_identified, judges))}
+    plan, shown = None, []
+    calls: list[Any] = []
+    if asked:
+        settings = Sampling(temperature, max_tokens, seed=seed, top_logprobs=TOP_LOGPROBS * logprobs)
+        plan = plan_rating(task, aspect, rating_method, prompt, steps, samples, settings)
+        identity |= plan.identity | {"ask_again": None if ask_again else "no"}
+        passages = None
+        if background is not None and "background" in plan.shown:
+            from fcconan.judging.background import Passages
 
-    def calls(self, row: Row) -> list[ChatRequest]:
-        """Returns the calls for one reply; none if it cannot be rated."""
-        return self._calls(*self._shown(row))
-
-    def _calls(self, texts: dict[str, str], reason: RowReason | None) -> list[ChatRequest]:
-        if reason is not None:
-            return []
-        filled = prompt_variables(texts)
-        return [
-            ChatRequest(
-                question.prompt.render(filled),
-                _sampling_for(question.sampling, sample),
-                question.schema,
-                sample,
-                {**texts, "aspect": question.aspects[0].name if len(question.aspects) == 1 else ""},
-            )
-            for question in self._questions
-            for sample in range(question.samples)
-        ]
-
-    def rate(self, replies: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yields the ratings of each reply, in order, while requests for later replies are in progress.
-
-        Args:
-            replies: Rows with `reply_id` (or `pair_id`), `text`, and the other texts of the prompt: `hate_speech`,
-                `references` (the first one with text) and `background`.
-
-        Yields:
-            The ratings of one reply: one for each aspect, or one with a label.
-        """
-        shown = ((row, self._shown(row)) for row in replies)
-        asked = ((each, self._calls(*each[1])) for each in shown)
-        for (row, texts), answers in match_answers(self.model.name, self.model.replies, asked):
-            yield self._rows(row, texts, answers)
-
-    def _shown(self, row: Row) -> _Shown:
-        """Returns the texts of a row for the prompt, or the reason why it cannot be rated."""
-        texts = {}
-        for name in self._texts:
-            value = row.get(TEXTS[name])
-            if name == "reference" and isinstance(value, list | tuple):
-                value = next((each for each in value if _has_text(each)), None)
-            if name == "background" and not _has_text(value) and self._background is not None:
-                value = self._background(row)
-            if not _has_text(value):
-                return {}, _MISSING[name]
-            texts[name] = value
-        return texts, None
-
-    def _rows(self, row: Row, shown: _Shown, replies: Sequence[ChatResponse]) -> list[Row]:
-        texts, reason = shown
-        labels = [label.name for label in self.plan.task.labels]
-        rows = []
-        rest = iter(replies)
-        for question in self._questions:
-            if reason is not None:
-                outcomes = {name: Judgement(None, reason) for name in _names(question)}
-            else:
-                said = [next(rest) for _ in range(question.samples)]
-                without = [reply.reason for reply in said if reply.text is None]
-                self.failed += sum(reason in PASSING_REASONS for reason in without)
-                outcomes = read_answers(question, said, labels)
-            rows += [self._row(row, name, outcome, question, texts) for name, outcome in outcomes.items()]
-        return rows
-
-    def _row(self, row: Row, name: str, outcome: Judgement, question: RatingQuestion, texts: Mapping[str, str]) -> Row:
-        judged: Row = {
-            "rater": self.name,
-            "rater_kind": "model",
-            "reason": outcome.reason,
-            "explanation": outcome.explanation,
-            "strategy": self.plan.strategy,
-            "n_samples": outcome.n_samples,
-            "n_read": outcome.n_read,
-            "retained_mass": outcome.retained_mass,
-            "cited": cites_texts(outcome.explanation, texts) if question.cited and outcome.value is not None else None,
-        }
-        if self.plan.task.labels:
-            judged |= {
-                "pair_id": row.get("pair_id") or row.get("reply_id"),
-                "label": outcome.value,
-            }
+            passages = Passages(background)
+            identity["background"] = passages.hash
+        shown = _shown(plan, table, name, passages.find if passages else None)
+        calls = [call for texts, reason in shown if reason is None for call in calls_of(plan, texts)]
+    if dry_run:
+        plans = [plan_requests(each, calls) for each in asked]
+        sent = {"requests": pd.concat([each["requests"] for each in plans]), "messages": plans[0]["messages"]}
+        prompts = [f"{each['role']}:\n{each['content']}" for each in (calls[0].messages if calls else ())]
+        return Result("judge rate", sent, identity, prompts)
+    found: list[pd.DataFrame] = []
+    notes: list[str] = []
+    again: dict[str, int] = {}
+    for each in judges:
+        if plan is not None and hasattr(each, "replies"):
+            answers, again[each.name] = ask(each, calls, read_answer, lambda call: call.question.line, again=ask_again)
+            part = pd.DataFrame(_rows(f"{each.name}:{plan.label}", plan, table, shown, answers))
+        elif hasattr(each, "rate"):
+            part = pd.DataFrame([row for rated in each.rate(table.to_dict("records")) for row in rated])
         else:
-            aspect = self.plan.task.aspect(name)
-            judged |= {
-                "reply_id": row.get("reply_id") or row.get("pair_id"),
-                "aspect": name,
-                "value": outcome.value,
-                "low": aspect.scale[0],
-                "high": aspect.scale[1],
-                "higher_is_better": aspect.higher_is_better,
-                **reply_metadata(row),
-            }
-        return {column: judged[column] for column in self.columns}
+            from fcconan.judging.learned import rate_learned
 
-
-def strategy_label(plan: RatingPlan) -> str:
-    """Returns a rating method with its unusual settings: `g-eval-logprobs`, `rubric-5-samples-prompt-1a2b3c`.
-
-    The task, its aspects and calibrated steps are not included.
-    """
-    asked = plan.questions()
-    mine, usual = asked[0], replace(plan, samples=None, temperature=None, max_tokens=None).questions()[0]
-    usual_temperature = replace(plan, temperature=None).questions()[0].sampling.temperature
-    further = {
-        "logprobs": plan.logprobs,
-        f"{mine.samples}-samples": mine.samples != usual.samples,
-        f"temperature-{mine.sampling.temperature:g}": mine.sampling.temperature != usual_temperature,
-        f"{mine.sampling.max_tokens}-tokens": mine.sampling.max_tokens != usual.sampling.max_tokens,
-        "no-seed" if plan.seed is None else f"seed-{plan.seed}": plan.seed != 0,
-        f"prompt-{short_hash(*(each.prompt.hash for each in asked))[:6]}": plan.prompt is not None,
+            part, further = rate_learned(Path(each.removeprefix(LEARNED)), table, aspect)
+            notes += further
+        found.append(part.astype(object))
+    ratings = pd.concat(found, ignore_index=True).infer_objects()
+    column = "label" if "label" in ratings else "value"
+    by_aspect = ratings if "aspect" in ratings else ratings.assign(aspect="label")
+    missing = by_aspect[by_aspect[column].isna()]
+    if len(missing) == len(ratings):
+        reason, n = Counter(missing["reason"]).most_common(1)[0]
+        said = " ".join(str(missing["explanation"][missing["reason"] == reason].iloc[0] or "").split())
+        advice = _ADVICE.get(
+            reason, f"check the texts and the model, expected: {plan.questions[0].line if plan else ''}"
+        )
+        raise InputError(f"found no rating: {n} of {len(ratings)} are {reason} ({said[:EXCERPT]}): {advice}")
+    usage = usage_table(asked)
+    tables = {
+        "raters": _summary(by_aspect, column),
+        "ratings": ratings,
+        "missing": missing.groupby(["rater", "aspect", "reason"], sort=False).size().rename("n").reset_index(),
+        "usage": usage.assign(asked_again=usage["model"].map(again)),
     }
-    return "-".join([plan.strategy, *(name for name, differs in further.items() if differs)])
+    return Result("judge rate", tables, identity, [*notes, *model_notes(asked)], out="ratings")
+
+
+def _identified(judge: Any) -> str:
+    """Returns what identifies a judge: of an endpoint only the model."""
+    of_model = getattr(judge, "identity", {}).items()
+    return ",".join(str(value) for name, value in of_model if name != "endpoint") or getattr(judge, "name", str(judge))
+
+
+def _shown(
+    plan: RatingPlan, table: "DataFrame", name: str, find: Callable[[str], str | None] | None
+) -> list[tuple[dict[str, str], str | None]]:
+    """Returns the texts of each reply for the prompt, or the reason why it cannot be rated.
+
+    Args:
+        plan: How replies are rated.
+        table: The replies.
+        name: Name of the data, for messages.
+        find: Returns the background of a message.
+
+    Raises:
+        InputError: The replies have no column of a text.
+    """
+    columns = {each: first_column(dict.fromkeys(table), TEXTS[each]) for each in plan.shown}
+    for each, column in columns.items():
+        if column is None and (each != "background" or find is None):
+            cure = "give --background, or " * (each == "background") + f"name it with --rename.{TEXTS[each]} COLUMN"
+            raise InputError(f"{name} has no column {TEXTS[each]}, only {', '.join(table)}: {cure}")
+    found: list[tuple[dict[str, str], str | None]] = []
+    for row in table.to_dict("records"):
+        texts: dict[str, str] = {}
+        for each, column in columns.items():
+            cell = row.get(column)
+            cells = [*cell] if isinstance(cell, np.ndarray) else cell_list(cell) if each == "reference" else [cell]
+            if each == "background" and find is not None and not _has_text(cell):
+                cells = [find(str(row["hate_speech"]))]
+            text = next(filter(_has_text, cells), None)
+            if text is None:
+                found.append(({}, _LACKS[each]))
+                break
+            texts[each] = text
+        else:
+            found.append((texts, None))
+    return found
 
 
 def _has_text(value: object) -> TypeGuard[str]:
@@ -204,71 +271,85 @@ def _has_text(value: object) -> TypeGuard[str]:
     )
 
 
-def _names(question: RatingQuestion) -> list[str]:
-    return ["label"] if question.form == "label" else [aspect.name for aspect in question.aspects]
-
-
-def _sampling_for(sampling: Sampling, sample: int) -> Sampling:
-    # With the same seed, an endpoint would return the same answer for all samples.
-    return sampling if sampling.seed is None or sample == 0 else replace(sampling, seed=sampling.seed + sample)
-
-
-class RatingSummary:
-    """Counts and means of ratings by rater and aspect, added row by row."""
-
-    def __init__(self) -> None:
-        self._parts: dict[tuple[str, str], dict[str, Any]] = {}
-
-    def add(self, rows: Sequence[Row]) -> None:
-        """Adds ratings or labels."""
-        for row in rows:
-            what = (row["rater"], row.get("aspect") or "label")
-            part = self._parts.setdefault(
-                what,
-                {"n": 0, "sum": 0.0, "missing": Counter(), "labels": Counter(), "cited": Counter()},
-            )
-            if row.get("low") is not None:
-                part["scale"] = row["low"], row["high"]
-            value = row["label"] if "label" in row else row["value"]
-            if value is None:
-                part["missing"][str(row["reason"])] += 1
-            else:
-                part["n"] += 1
-                if isinstance(value, str):
-                    part["labels"][value] += 1
+def _rows(
+    rater: str,
+    plan: RatingPlan,
+    table: "DataFrame",
+    shown: Sequence[tuple[Mapping[str, str], str | None]],
+    answers: Iterable[Answer],
+) -> Iterator[Row]:
+    """Yields a row for each reply and aspect, with the columns of a rating or of a label."""
+    columns, rest = (LABELLED if plan.task.labels else RATED).kinds, iter(answers)
+    about = table.reindex(columns=["reply_id", "pair_id", *ABOUT_REPLY])
+    about = about.astype(object).where(about.notna() & (about != UNKNOWN), None)
+    cites = METHODS[plan.method].cites
+    for row, (texts, reason) in zip(about.to_dict("records"), shown, strict=True):
+        row["pair_id"] = row["pair_id"] or row["reply_id"]
+        for question in plan.questions:
+            said = [next(rest) for _ in range(plan.samples)] if reason is None else []
+            for aspect in question.aspects or (None,):
+                grades = [each.grades[aspect.name if aspect else "label"] for each in said]
+                grade = combine(grades) if grades else Grade(None, reason)
+                found = row | grade._asdict()
+                found |= {"rater": rater, "rater_kind": "model", "strategy": plan.method, "n_samples": len(grades)}
+                found["n_read"] = sum(each.value is not None for each in grades)
+                found["cited"] = _cites(grade.explanation, texts) if cites and grade.value is not None else None
+                if aspect is None:
+                    found["label"] = grade.value
                 else:
-                    part["sum"] += value
-            if row.get("cited") is not None:
-                part["cited"][row["cited"]] += 1
-            if row.get("retained_mass") is not None:
-                part["mass"] = part.get("mass", 0.0) + row["retained_mass"]
+                    low, high = aspect.scale
+                    found |= {"aspect": aspect.name, "low": low, "high": high}
+                    found["higher_is_better"] = aspect.higher_is_better
+                yield {column: found[column] for column in columns}
 
-    def result(self, **further: Any) -> dict[str, Any]:
-        """Returns the summary as JSON-serializable values.
 
-        `mean` is the mean of the available ratings; `bounds` are the means if all missing ratings were the lowest or
-        the highest grade.
+# An apostrophe within a word does not end a quotation.
+_QUOTED = re.compile(
+    r"\"([^\"]{1,400})\"|“([^“”]{1,400})”|„([^„“”\"]{1,400})[“”\"]|«([^«»]{1,400})»|»([^«»]{1,400})«|‹([^‹›]{1,400})›"
+    r"|「([^「」]{1,400})」|『([^『』]{1,400})』|[‘‚]((?:[^‘’]|’(?=\w)){1,400})[’‘](?!\w)"
+    r"|(?<!\w)'((?:[^']|'(?=\w)){1,400})'(?!\w)"
+)
+_LEFT_OUT = re.compile(r"[\[(]?(?:\.{3}|…)[\])]?")
+_LONG_WORD = 5
 
-        Args:
-            further: Further keys of the result.
-        """
-        rows = []
-        for (rater, aspect), part in self._parts.items():
-            cited = part["cited"]
-            n_missing = sum(part["missing"].values())
-            bounds = [(part["sum"] + n_missing * end) / (part["n"] + n_missing) for end in part.get("scale", ())]
-            row: dict[str, Any] = {
-                "rater": rater,
-                "aspect": aspect,
-                "n": part["n"],
-                "n_missing": n_missing,
-                "missing": dict(sorted(part["missing"].items())),
-                "mean": part["sum"] / part["n"] if part["n"] and not part["labels"] else None,
-                "bounds": bounds or None,
-                "cited": cited[True] / sum(cited.values()) if cited else None,
-                "retained_mass": part["mass"] / part["n"] if part.get("mass") is not None and part["n"] else None,
+
+def _cites(explanation: str | None, texts: Mapping[str, str]) -> bool:
+    """Returns whether an explanation quotes two words, or a word of five letters, of a text.
+
+    Case and spacing are ignored. The parts of a quotation with an ellipsis must be in the same text.
+    """
+    plain = [_plain(text) for text in texts.values()]
+    for found in _QUOTED.findall(explanation or ""):
+        parts = [_plain(part).strip(" .,;:!?") for part in _LEFT_OUT.split(next(filter(None, found)))]
+        is_long = any(" " in part or len(part) >= _LONG_WORD for part in parts)
+        if is_long and any(all(part in text for part in parts) for text in plain):
+            return True
+    return False
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("’", "'").casefold().split())
+
+
+def _summary(ratings: "DataFrame", column: str) -> "DataFrame":
+    """Returns counts and means by rater and aspect."""
+    import pandas as pd
+
+    rows = []
+    for (rater, aspect), own in ratings.groupby(["rater", "aspect"], sort=False):
+        there = own[column].dropna()
+        lost = own["reason"][own[column].isna()]
+        rows.append(
+            {
+                **{"rater": rater, "aspect": aspect, "n": len(there), "n_missing": len(lost)},
+                "value": there.mean() if column == "value" else math.nan,
+                "labels": _counts(there) if column == "label" else None,
+                **{each: own[each].dropna().mean() for each in ("cited", "retained_mass") if each in own},
+                "reason": _counts(lost),
             }
-            if part["labels"]:
-                row["labels"] = dict(sorted(part["labels"].items()))
-            rows.append(row)
-        return {"rows": rows, **further}
+        )
+    return pd.DataFrame(rows)
+
+
+def _counts(values: Iterable[Any]) -> str | None:
+    return ", ".join(f"{value} {n}" for value, n in Counter(values).most_common()) or None

@@ -6,9 +6,9 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from fcconan.data import read_text
 from fcconan.errors import InputError
@@ -43,14 +43,18 @@ def load_rubric(name: str) -> Task:
     if path.suffix not in (".csv", ".json"):
         return load_task(name)
     text = read_text(path)
-    rubrics = _from_csv(path, text) if path.suffix == ".csv" else _from_json(path, text)
-    stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
-    name = stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-")
-    aspects = [_aspect(path, title, rubric) for title, rubric in rubrics.items()]
     try:
-        return _task(name, f"Rubrics of {path.name}", aspects)
+        rubrics = _from_csv(text) if path.suffix == ".csv" else _from_json(text, path.stem)
+        stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
+        aspects = [_aspect(title, rubric) for title, rubric in rubrics.items()]
+        return _task(stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-"), f"Rubrics of {path.name}", aspects)
     except ValidationError as error:
         raise InputError(f"{path}: {_problem(error)}") from error
+    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+        raise InputError(
+            f"{path} holds no rubrics ({error!r}), expected a column for each aspect and one row, or a JSON object "
+            "with `rubrics` or `criteria`, and a line such as `Score 1: ...` for each grade"
+        ) from error
 
 
 def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) -> Task:
@@ -65,68 +69,30 @@ def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) 
     )
 
 
-def _from_csv(path: Path, text: str) -> Mapping[str, str]:
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
-    except csv.Error as error:
-        raise InputError(f"{path}: not CSV ({error}); correct it") from error
-    if [len(row) for row in rows] != [len(set(rows[0]) if rows else ())] * 2:
-        raise InputError(
-            f"{path} has rows of {', '.join(str(len(row)) for row in rows[:3]) or 'no'} cells, expected two rows of "
-            "equal length: different names of aspects, and a prompt for each"
-        )
-    return dict(zip(*rows, strict=True))
+def _from_csv(text: str) -> dict[str, str]:
+    names, prompts = (row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row)
+    return dict(zip(names, prompts, strict=True))
 
 
-class _Criteria(BaseModel):
-    """Rubric in prometheus-eval's form: `criteria`, `score1_description` and so on."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, str]
-
-    criteria: str
-
-    @model_validator(mode="after")
-    def _grades(self) -> Self:
-        for key in self.__pydantic_extra__:
-            if not _DESCRIBED.fullmatch(key):
-                raise ValueError(f"found {key!r}; give texts under score1_description, score2_description and so on")
-        return self
-
-    def lines(self) -> str:
-        """Returns the rubric as lines of text, each without line breaks that could begin another grade."""
-        texts = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in self.__pydantic_extra__.items()}
-        return "\n".join(label + " ".join(text.split()) for label, text in {"": self.criteria, **texts}.items())
+def _from_json(text: str, stem: str) -> dict[str, str]:
+    found = json.loads(text)
+    rubrics = {stem: found} if "criteria" in found else found["rubrics"]
+    return {title: rubric if isinstance(rubric, str) else _lines(rubric) for title, rubric in rubrics.items()}
 
 
-class _Rubrics(BaseModel):
-    rubrics: Annotated[dict[str, str | _Criteria], Field(min_length=1)]
+def _lines(rubric: Mapping[str, str]) -> str:
+    """Returns a rubric of prometheus-eval as lines, each without line breaks that could begin another grade."""
+    texts = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in rubric.items() if _DESCRIBED.fullmatch(key)}
+    return "\n".join(label + " ".join(text.split()) for label, text in {"": rubric["criteria"], **texts}.items())
 
 
-def _from_json(path: Path, text: str) -> Mapping[str, str]:
-    try:
-        found = json.loads(text)
-        alone = isinstance(found, dict) and "criteria" in found
-        rubrics = _Rubrics.model_validate({"rubrics": {path.stem: found}} if alone else found).rubrics
-    except ValidationError as error:
-        raise InputError(f"{path}: {_problem(error)}; expected `rubrics` (aspect -> text), or `criteria`") from error
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); correct it") from error
-    return {title: rubric if isinstance(rubric, str) else rubric.lines() for title, rubric in rubrics.items()}
-
-
-def _aspect(path: Path, title: str, rubric: str) -> dict[str, Any]:
+def _aspect(title: str, rubric: str) -> dict[str, Any]:
     asked, *rest = _GRADE.split(rubric)
-    grades = {}
-    for score, star, meaning in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
-        grade = int(score or star)
-        if grade in grades:
-            raise InputError(f"{path}: {title} describes the grade {grade} twice; keep one")
-        grades[grade] = " ".join(meaning.split())
-    if len(grades) < 2:
-        raise InputError(
-            f"{path}: {title} has no lines such as `Score 1: ...` or `1 star: ...`; add one for each grade"
-        )
+    parts = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
+    described = [(int(score or star), text) for score, star, text in parts]
+    grades = {grade: " ".join(text.split()) for grade, text in described}
+    if len(described) < 2 or len(grades) < len(described):
+        raise ValueError(f"{title} has the grades {[grade for grade, _ in described]}")
     return {
         "name": re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_"),
         "title": title.strip(),

@@ -1,7 +1,7 @@
 """Annotation tasks for people and models: questions, aspects or labels, from one `task.yaml`."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -57,8 +57,7 @@ class Aspect(_Strict):
         if self.low >= self.high:
             raise ValueError(f"low is {self.low} and high {self.high}: low must be the smaller one")
         # The length is compared first: the list of a wide scale may not fit into memory.
-        wanted = range(self.low, self.high + 1)
-        if self.high - self.low + 1 != len(self.grades) or sorted(self.grades) != list(wanted):
+        if self.high - self.low + 1 != len(self.grades) or {*self.grades} != {*range(self.low, self.high + 1)}:
             raise ValueError(
                 f"grades are given for {sorted(self.grades)}: give one for each of {self.low} to {self.high}"
             )
@@ -131,52 +130,14 @@ def load_task(name: str | Path) -> Task:
         name: A task of the catalogue, or the path of a task file or of the folder that holds a `task.yaml`.
 
     Raises:
-        InputError: The task is unknown, or its file does not follow the schema, has an empty text, or gives two grades
-            the same meaning; the message names file and line.
+        InputError: The task is unknown, or its file does not follow the schema; the message names file and line.
     """
     file = YamlFile(task_path(str(name)))
     try:
         # Without strict types, `low: yes` would be 1, and the grades 1 and "1" would be equal.
-        task = Task.model_validate(file.data, strict=True)
+        return Task.model_validate(file.data, strict=True)
     except ValidationError as error:
         raise InputError(explain_error(file, error, whole="the task", known_keys=_known_keys)) from error
-    for index, aspect in enumerate(task.aspects):
-        _check_grades(file, aspect, ("aspects", index, "grades"))
-    return task
-
-
-def dump_task(task: Task) -> str:
-    """Returns the YAML text of a task file, which `load_task` reads as an equal task.
-
-    Empty lists (of labels, steps) are left out; all other settings are included, so that they can be edited.
-    """
-    return yaml.dump(
-        _without_empty_lists(task.model_dump()), Dumper=_Indented, sort_keys=False, allow_unicode=True, width=110
-    )
-
-
-class _Indented(yaml.SafeDumper):
-    """Indents lists below their key."""
-
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        super().increase_indent(flow, False)
-
-
-def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    # PyYAML writes these line breaks unescaped outside double quotes, and reads them as other characters.
-    style = '"' if any(mark in text for mark in "\x85\u2028\u2029") else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Indented.add_representer(str, _write_text)
-
-
-def _without_empty_lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        # An empty context differs from the default and is written.
-        kept = {key: inner for key, inner in value.items() if inner != [] or key == "context"}
-        return {key: _without_empty_lists(inner) for key, inner in kept.items()}
-    return [_without_empty_lists(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _known_keys(location: Location) -> list[str]:
@@ -185,12 +146,13 @@ def _known_keys(location: Location) -> list[str]:
     return list(model.model_fields)
 
 
-def _check_grades(file: YamlFile, aspect: Aspect, location: Location) -> None:
-    seen: dict[str, int] = {}
-    for grade, text in sorted(aspect.grades.items()):
-        other = seen.setdefault(" ".join(text.casefold().split()), grade)
-        if other != grade:
-            raise InputError(
-                f"{file.path}, line {file.line((*location, grade))}: grades {other} and {grade} of {aspect.name} have "
-                "the same meaning: reword one"
-            )
+def dump_task(task: Task) -> str:
+    """Returns the YAML text of a task file, which `load_task` reads as an equal task.
+
+    Empty lists (of labels, steps) are left out; all other settings are included, so that they can be edited.
+    """
+    found = task.model_dump()
+    for part in (found, *found["aspects"]):
+        for key in [key for key, value in part.items() if value == [] and key != "context"]:
+            del part[key]
+    return yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110)

@@ -171,9 +171,10 @@ class LocalModel:
     def _answer(self, calls: Sequence[ChatRequest]) -> list[ChatResponse]:
         requests = [self._request(call) for call in calls]
         bodies = [self._answers.get(request) for request in requests]
-        self.used["stored"] += sum(body is not None for body in bodies)
-        if None not in bodies:
-            return [*map(read_reply, bodies)]
+        known = [body for body in bodies if body is not None]
+        self.used["stored"] += len(known)
+        if len(known) == len(calls):
+            return [read_reply(body) for body in known]
         prompts = [self._prompt(call) for call in calls]
         fitting = {place: prompt for place, prompt in enumerate(prompts) if not isinstance(prompt, ChatResponse)}
         longest = calls[0].sampling.max_tokens or self._limit
@@ -182,16 +183,16 @@ class LocalModel:
         for places in [[place for place in fitting if place not in alone], *([place] for place in alone)]:
             if all(bodies[place] is not None for place in places):
                 continue
-            numbers = json.dumps([requests[place] for place in places], sort_keys=True)
-            seed = int.from_bytes(sha256(numbers.encode()).digest()[:8])
-            made = self._generate([fitting[place] for place in places], calls[0].sampling, seed)
-            for place, body in zip(places, made, strict=True):
+            own = json.dumps([requests[place] for place in places], sort_keys=True)
+            seed = int.from_bytes(sha256(own.encode()).digest()[:8])
+            prompted = [fitting[place] for place in places]
+            for place, body in zip(places, self._generate(prompted, calls[0].sampling, seed), strict=True):
                 if bodies[place] is None:
                     self._answers.put(requests[place], body)
                     bodies[place] = body
                     self.used += Counter(requests=1, **body["usage"])
         return [
-            prompt if isinstance(prompt, ChatResponse) else read_reply(body)
+            prompt if isinstance(prompt, ChatResponse) else read_reply(body or {})
             for prompt, body in zip(prompts, bodies, strict=True)
         ]
 
@@ -201,16 +202,15 @@ class LocalModel:
         marks = [*self._control_tokens, *(() if template is None else template.marks)]
         mark = find_token((message["content"] for message in call.messages), marks)
         if mark is not None:
-            detail = f"the text contains {mark!r}, a control token of {self.name}: remove it"
-            return ChatResponse(reason="bad_request", detail=detail, model=self.name)
+            return ChatResponse(reason="bad_request", detail=f"the text contains the control token {mark!r}: remove it")
         try:
             prompt = prompt_tokens(self._tokenizer, call.messages, None if template is None else template.template)
         except Exception as error:  # a template may raise any exception
-            return ChatResponse(reason="bad_request", detail=one_line(error), model=self.name)
+            return ChatResponse(reason="bad_request", detail=one_line(error))
         if 0 < len(prompt) < self._limit:
             return prompt
         detail = f"{len(prompt)} tokens in a context of {self._limit}"
-        return ChatResponse(reason="too_long" if prompt else "bad_request", detail=detail, model=self.name)
+        return ChatResponse(reason="too_long" if prompt else "bad_request", detail=detail)
 
     def _generate(self, prompts: Sequence[list[int]], sampling: Sampling, seed: int) -> list[dict[str, Any]]:
         """Returns the answers to prompts as chat completions."""
@@ -226,8 +226,8 @@ class LocalModel:
             temperature = (stated.temperature or 1.0) if stated.do_sample else 0.0
         how: dict[str, Any] = {"do_sample": False}
         if temperature > 0:
-            nucleus = stated.top_p if sampling.top_p is None else sampling.top_p
-            how = {"do_sample": True, "temperature": temperature, "top_p": nucleus or 1.0, "top_k": sampling.top_k or 0}
+            top_p = sampling.top_p or stated.top_p or 1.0
+            how = {"do_sample": True, "temperature": temperature, "top_p": top_p, "top_k": sampling.top_k or 0}
         ends = {*(stated.eos_token_id if isinstance(stated.eos_token_id, list) else [stated.eos_token_id])}
         watch = _Watch(self._tokenizer, ends | {self._tokenizer.eos_token_id}, sampling, width)
         padding = self._tokenizer.pad_token_id or 0

@@ -16,9 +16,7 @@ from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     annotate,
     build,
-    generate,
     hydrate,
-    judge,
     list_datasets,
     publish,
 )
@@ -41,14 +39,12 @@ app = typer.Typer(
 # The sections of the help, and the commands in their order.
 COMMANDS = {
     "Datasets": (list_datasets, build, hydrate),
-    "Generation": (generate,),
     "Results": (publish,),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:
         verb.COMMAND.add_to(app, panel)
 app.add_typer(annotate.app, rich_help_panel="Campaigns and judges")
-app.add_typer(judge.app, rich_help_panel="Campaigns and judges")
 
 
 @app.callback(invoke_without_command=True)

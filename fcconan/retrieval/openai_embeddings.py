@@ -62,7 +62,7 @@ def _check(request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
     try:
         with np.errstate(over="ignore"):
             lengths = np.linalg.norm(_vectors(response), axis=1)  # infinite for very large finite numbers
-    except (KeyError, TypeError, OverflowError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         lengths = np.empty(0)
     if len(lengths) != n or not (np.isfinite(lengths) & (lengths > 0)).all():
         raise ValueError(f"expected {n} vectors of finite numbers that are not all 0")

@@ -51,11 +51,6 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
-from .connections import (
-    Connection as Connection,
-    Notices as Notices,
-    default_cache as default_cache,
-)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
@@ -66,43 +61,20 @@ from .datasets import (
     hydrate as hydrate,
     list_datasets as list_datasets,
 )
-from .generated_replies import (
-    SETTINGS as SETTINGS,
-    GenerateResult as GenerateResult,
-    generate as generate,
-)
-from .judgements import (
-    RateOptions as RateOptions,
-    RateResult as RateResult,
-    rate as rate,
-)
 from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
     dataset_folder as dataset_folder,
     model_files as model_files,
 )
-from .model_results import (
-    ModelResult as ModelResult,
-)
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
-    Bootstrap as Bootstrap,
-    Endpoint as Endpoint,
     RowSelection as RowSelection,
-)
-from .prompts import (
-    PromptOptions as PromptOptions,
-    PromptResult as PromptResult,
-    show_prompt as show_prompt,
 )
 from .publication import (
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     publish as publish,
-)
-from .reply_options import (
-    GenerateOptions as GenerateOptions,
 )
 from .results import (
     Result as Result,

@@ -132,8 +132,8 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
+    from fcconan import generate
     from fcconan.data.tables import open_table
-    from fcconan.generation.items import load_items
     from fcconan.retrieval.collections import load_collection
     from fcconan.services import dataset_folder
 
@@ -141,7 +141,8 @@ def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_p
     found, here = load_collection(NAME), load_collection(str(demo))
     assert (found.fingerprint, list(found.partitions)) == (here.fingerprint, list(here.partitions))
     assert list(open_table("replies", [NAME], locate=dataset_folder)) == list(open_table("replies", [demo]))
-    assert load_items(Path(NAME)) == load_items(demo)
+    replies = [generate(source, strategy="reference").to_frame("replies") for source in (NAME, demo)]
+    assert replies[0].equals(replies[1])
     for source, name in ((NAME, "hub"), (demo, "here")):
         done = run_cli("agree", source, "--resamples", 0, "--json", tmp_path / f"{name}.json")
         assert (done.returncode, done.stderr) == (0, "")

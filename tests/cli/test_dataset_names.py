@@ -13,7 +13,7 @@ from tests.conftest import RunCli
 COMMANDS = {
     "bench": "bench demo --system tfidf --resamples 100 --json out.json",
     "generate": "generate demo --strategy reference --limit 3 --out out.csv",
-    "generate --pool": "generate rows.csv --strategy retrieval --pool demo:train --out out.csv",
+    "generate --background": "generate rows.csv --strategy retrieval --background demo --out out.csv",
     "judge rate": "judge rate demo --task cseval --model replay:recorded.csv --limit 2 --out out.csv",
     "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
     "judge prompt": "judge prompt --dataset demo",

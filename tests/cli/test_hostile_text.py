@@ -13,7 +13,6 @@ from subprocess import Popen
 
 import pytest
 
-from tests.cli.judging import judge
 from tests.conftest import RunCli
 from tests.models.server import Action, Body, Server, completion, use_key
 
@@ -127,17 +126,9 @@ def test_what_an_endpoint_says_is_shown_in_safe_form(run_cli: RunCli, server: Se
         assert json.dumps(HOSTILE, ensure_ascii=False)[1:-1].encode() in Path("journal").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["prompt", "generate"])
-def test_texts_of_a_dataset_are_shown_in_safe_form(run_cli: RunCli, server: Server, demo: Path, name: str) -> None:
-    server.behaviour = judge
+def test_texts_of_a_dataset_are_shown_in_safe_form(run_cli: RunCli) -> None:
     rows = _write("replies.csv", ("hate_speech", "text", "system"), (f"{HOSTILE} {MESSAGE}", f"{HOSTILE}?", "a"))
-    if name == "prompt":
-        done = run_cli("judge", "prompt", "--task", "cseval", "--aspect", "relevance", "--dataset", rows)
-    else:
-        server.behaviour = lambda body, number: Action(body=completion(body, HOSTILE))
-        done = run_cli("generate", rows, "--model", "stub", "--base-url", server.url, "--out", f"{HOSTILE}.csv")
-        with Path(f"{HOSTILE}.csv").open(encoding="utf-8", newline="") as file:
-            assert [row["text"] for row in csv.DictReader(file)] == [HOSTILE]
+    done = run_cli("judge", "prompt", "--task", "cseval", "--aspect", "relevance", "--dataset", rows)
     assert (done.returncode, _unsafe(done.stdout + done.stderr)) == (0, set()), done.stderr
     assert ESCAPED.search(done.stdout)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from fcconan.models.answers.store import AnswerStore
 
 from fcconan.building.builds import build
-from fcconan.models.answers.store import AnswerStore
 from tests.cli.judging import judge
 from tests.conftest import RunCli
 from tests.models.server import KEY, Action, Behaviour, Body, Server, completion, use_key

@@ -10,10 +10,7 @@ from fcconan.building.builds import build
 from fcconan.data import ids
 from fcconan.data.tables import Table, open_table
 from fcconan.errors import InputError
-from fcconan.judging.rating import ModelJudge
-from fcconan.judging.strategies import RatingPlan
 from fcconan.services import dataset_folder
-from tests.judging.fake_model import FakeModel, labels_task
 from tests.small import PAIRS, write_small
 
 
@@ -247,8 +244,6 @@ def test_pairs_of_a_built_dataset_are_judged_as_replies(tmp_path: Path) -> None:
         assert row["reply_id"] == row["pair_id"]
         assert row["pair_id"] == ids.make_pair_id(ids.make_hs_id(row["hate_speech"]), ids.make_cn_id(row["text"]))
         assert (row["text"], row["system"], row["references"]) == (row["counter_narrative"], "unknown", [])
-    judge = ModelJudge(FakeModel(lambda _: "good"), RatingPlan(labels_task("good", "bad"), "direct"))
-    assert [found["pair_id"] for [found] in judge.rate(rows)] == [row["pair_id"] for row in rows]
 
 
 def test_a_column_that_the_first_row_lacks_is_read_in_later_ones(tmp_path: Path) -> None:

@@ -28,8 +28,9 @@ def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
     Raises:
         NotACommandError: There is no such verb.
     """
-    if words and words[0] in COMMANDS:
-        return app[words[0]], list(words[1:])
+    for count in (2, 1):
+        if " ".join(words[:count]) in COMMANDS:
+            return moved(" ".join(words[:count])), list(words[count:])
     command, rest = tree(), list(words)
     while getattr(command, "commands", None) and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
@@ -37,6 +38,12 @@ def leaf(words: Sequence[str]) -> tuple[Any, list[str]]:
             raise NotACommandError(f"`fcconan {' '.join(words)}`: there is no verb `{name}`")
         command = command.commands[name]
     return command, rest
+
+
+def moved(name: str) -> App:
+    """Returns the command of a name of one or two words in `COMMANDS`."""
+    group, _, verb = name.rpartition(" ")
+    return (app[group] if group else app)[verb]
 
 
 def options(command: Any) -> set[str]:
@@ -56,7 +63,7 @@ def all_options() -> set[str]:
         for each in getattr(command, "commands", {}).values():
             yield from walk(each)
 
-    return set().union(*walk(tree()), *(options(app[name]) for name in COMMANDS))
+    return set().union(*walk(tree()), *(options(moved(name)) for name in COMMANDS))
 
 
 def is_verb(name: str) -> bool:

@@ -235,10 +235,10 @@ def reproduce(found: Json, *_: Any) -> Iterator[Row]:
     yield from from_tables({"values": of}, keys=keys, row="K01", values=columns)
 
 
-def rate(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
-    """Reads the ratings that `judge rate` writes."""
-    of = {"rows": [{**each, "low": None} for each in rows_of(place / _out(words))]}
-    yield from from_tables(of, keys=("reply_id", "aspect"), row="J02", values=("value",))
+def rate(found: Json, *_: Any) -> Iterator[Row]:
+    """Reads the ratings of `judge rate`."""
+    rows = [{**each, "low": None} for each in found["tables"]["ratings"]]
+    yield from from_tables({"rows": rows}, keys=("reply_id", "aspect"), row="J02", values=("value",))
 
 
 def compare(found: Json, *_: Any) -> Iterator[Row]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from fcconan.models.answers.store import AnswerStore
+from fcconan.models.client import Client
 
 from fcconan.data.files import read_rows
 from fcconan.models import LocalModel
-from fcconan.models.answers.store import AnswerStore
-from fcconan.models.client import Client
 from fcconan.models.requests import ChatRequest, Sampling
 from tests.cli.judging import fcconan
 from tests.models.serve import transformers_serve

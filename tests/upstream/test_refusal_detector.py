@@ -25,7 +25,6 @@ from pathlib import Path
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from fcconan.generation.writing import find_flags
 from fcconan.parsing import find_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -150,11 +149,11 @@ def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
     multitarget = mirror / oracle.CONAN / "Multitarget-CONAN/Multitarget-CONAN.csv"
     texts |= {row["COUNTER_NARRATIVE"] for row in oracle.read_csv(multitarget)}
     assert len(texts) == 11_692
-    assert {text: flags for text in sorted(texts)[::4] if (flags := find_flags(text))} == {}
+    assert [text for text in sorted(texts)[::4] if find_refusal(text)] == []
 
 
 @pytest.mark.long
-def test_flags_of_the_released_replies(release: Release) -> None:
+def test_refusals_among_the_released_replies(release: Release) -> None:
     found: dict[tuple[str, str], Counter[str]] = {}
     seen = set()
     for dataset, splits in SPLITS.items():
@@ -162,11 +161,11 @@ def test_flags_of_the_released_replies(release: Release) -> None:
         for system, text in (row for table in tables for row in zip(*table, strict=True)):
             if (key := (dataset, system, text.strip())) not in seen:
                 seen.add(key)
-                found.setdefault(key[:2], Counter()).update(find_flags(text))
-    assert {key: dict(flags) for key, flags in found.items() if flags} == {
-        ("cn-ranking", "llama_zs_chat"): {"refusal:request": 11, "refusal:endorsement": 5},
-        ("multi-aspect", "chatgpt"): {"refusal:request": 3},
-        ("multi-aspect", "vicuna"): {"empty": 2},
-        ("cseval", "dialogpt"): {"refusal:request": 3},
-        ("cseval", "unknown"): {"refusal:request": 3},
+                if (refusal := find_refusal(text)) is not None:
+                    found.setdefault(key[:2], Counter())[refusal.kind] += 1
+    assert found == {
+        ("cn-ranking", "llama_zs_chat"): {"request": 11, "endorsement": 5},
+        ("multi-aspect", "chatgpt"): {"request": 3},
+        ("cseval", "dialogpt"): {"request": 3},
+        ("cseval", "unknown"): {"request": 3},
     }

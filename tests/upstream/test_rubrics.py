@@ -3,17 +3,15 @@
 import csv
 import json
 import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from fcconan.judging.judgements import read_answers
-from fcconan.judging.prompts import PromptTemplate, load_prompt
-from fcconan.judging.rubrics import load_rubric
-from fcconan.judging.strategies import RatingPlan, prompt_variables
-from fcconan.judging.tasks import Task, load_task
-from fcconan.models.requests import ChatResponse
+from fcconan import rate
+from fcconan.judging import PromptTemplate, Task, load_prompt, load_rubric
+from fcconan.models import ChatRequest, ChatResponse
 
 pytestmark = pytest.mark.upstream
 
@@ -66,15 +64,6 @@ def test_no_word_of_a_grade_is_lost(csv_file: Path, json_file: Path) -> None:
             assert announced.endswith(":") and "." not in announced if path == csv_file else not announced
 
 
-@pytest.mark.parametrize("strategy", ["direct", "rubric", "prometheus"])
-def test_no_prompt_made_of_them_reads_as_a_grade(strategy: str, csv_file: Path, json_file: Path) -> None:
-    texts = prompt_variables({"hate_speech": "H.", "counter_narrative": "C.", "reference": "R."})
-    for path in (csv_file, json_file):
-        for question in RatingPlan(load_rubric(str(path)), strategy).questions():  # type: ignore[arg-type]
-            echo = question.prompt.render(texts)[1]["content"]
-            assert {outcome.value for outcome in read_answers(question, [ChatResponse(echo)]).values()} == {None}
-
-
 # The prompt of the grounded judge.
 
 
@@ -102,18 +91,20 @@ def test_the_grounded_prompt_loads_unchanged(prompt_file: Path) -> None:
 
 
 def test_the_grounded_prompt_asks_for_the_aspects_of_the_task(prompt_file: Path) -> None:
-    plan = RatingPlan(load_task("grounded"), "grounded", prompt=prompt_file)
-    [question] = plan.questions()
-    names = [aspect.name for aspect in question.aspects]
-    assert plan.texts == ("hate_speech", "counter_narrative", "background")
-    assert sorted(names) == ["fluency", "opposition", "relatedness", "specificity", "toxicity"]
-    # Its own pattern, copied, is no rating: 1.00 for every aspect.
-    pattern = question.prompt.messages[1][1]
-    assert {
-        (outcome.value, outcome.reason) for outcome in read_answers(question, [ChatResponse(pattern)]).values()
-    } == {(None, "template")}
-    said = {name.capitalize(): {"score": 4.25, "explanation": f"The {name}."} for name in names}
-    found = read_answers(question, [ChatResponse(f"```json\n{json.dumps(said)}\n```")])
-    assert {name: (each.value, each.explanation) for name, each in found.items()} == {
-        name: (4.25, f"The {name}.") for name in names
-    }
+    class Judge:
+        name = "judge"
+
+        def replies(self, calls: Iterable[ChatRequest]) -> Iterator[ChatResponse]:
+            names = ("Fluency", "Opposition", "Relatedness", "Specificity", "Toxicity")
+            said = {name: {"score": 4.25, "explanation": f"The {name}."} for name in names}
+            # Its own pattern, copied, is no rating: 1.00 for every aspect.
+            pattern = yaml.safe_load(prompt_file.read_text(encoding="utf-8"))[1]["content"]
+            return (
+                ChatResponse(text)
+                for text, _ in zip((f"```json\n{json.dumps(said)}\n```", pattern), calls, strict=True)
+            )
+
+    rows = [{**TEXTS, "text": text, "system": "one"} for text in ("They bake.", "They read.")]
+    found = rate(rows, model=Judge(), task="grounded", rating_method="grounded", prompt=prompt_file)
+    assert found.to_frame()[["n", "n_missing", "value"]].values.tolist() == [[1, 1, 4.25]] * 5
+    assert found.to_frame("ratings")["explanation"][0].startswith("The ")
