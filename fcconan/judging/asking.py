@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from fcconan.models import ChatRequest, ChatResponse, EndpointModel, Model
+from fcconan.models import ChatResponse, EndpointModel, Model
 
 UNREADABLE = "unreadable"
 
 
 def ask(
     model: Model,
-    calls: Sequence[ChatRequest],
-    read: Callable[[ChatRequest, ChatResponse], Any],
-    form: Callable[[ChatRequest], str],
+    calls: Sequence[Any],
+    read: Callable[[Any, ChatResponse], Any],
+    form: Callable[[Any], str],
     *,
     again: bool = True,
 ) -> tuple[list[Any], int]:

@@ -171,7 +171,7 @@ def compare(
     if not models:
         raise InputError("found no model, expected one or more: give --model NAME")
     sample = form.render({each: f"<{each}>" for each in form.variables})
-    identity = {
+    identity: dict[str, Any] = {
         "data": name,
         "models": ",".join(f"{each.name}@{short_hash(json.dumps(each.identity, sort_keys=True))}" for each in models),
         "format": "-".join(form.name),
@@ -290,7 +290,9 @@ def _row(a: Row, b: Row, rater: str, without: str | None, answers: Mapping[str, 
     reason = ab.reason or ba.reason if without in (None, "identical") else without
     verdicts = {each.verdict for each in said.values()}
     verdict = "invalid" if reason else verdicts.pop() if len(verdicts) == 1 else "tie"
-    scores = [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
+    scores: list[Any] = (
+        [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
+    )
     means = np.mean(scores, axis=0).tolist() if scores else (None, None)
     return {
         **comparison_row(a, b, rater, "model", verdict, reason),
@@ -331,7 +333,9 @@ def _form(
         InputError: The task compares no replies, or the prompt has other variables.
     """
     name = ("judgelm" if task is None else "choice", *["explain"] * explain, *["reference"] * show_reference)
-    schema, stop, longest = None, (), EXPLAINED_TOKENS if explain else TOKENS
+    schema, longest = None, EXPLAINED_TOKENS if explain else TOKENS
+    stop: tuple[str, ...] = ()
+    render: Callable[[Mapping[str, str]], Messages]
     if task is not None:
         labels = {label.name.casefold(): label.meaning for label in task.labels}
         if task.unit != "comparison" or {*labels} != {"a", "b", "tie"}:

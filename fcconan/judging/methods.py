@@ -2,14 +2,14 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from fcconan.data import short_hash
+from fcconan.data import YamlFile, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.asking import UNREADABLE
 from fcconan.judging.prompts import (
@@ -169,13 +169,11 @@ def plan_rating(
     sampling = replace(given, temperature=warmth if given.temperature is None else given.temperature)
     calibrated: dict[str, list[str]] = {}
     if method == "auto-cseval":
-        from fcconan.judging.calibration import load_steps
-
         if not steps:
             raise InputError("auto-cseval needs calibrated steps: give --steps FILE of `fcconan judge calibrate`")
         calibrated = dict(load_steps(path, task) for path in steps)
     own = None
-    shown: Iterable[str] = {"counter_narrative", how.shows, *(each.removesuffix("s") for each in task.context)}
+    shown: Any = {"counter_narrative", how.shows, *(each.removesuffix("s") for each in task.context)}
     if prompt is not None:
         own = load_prompt(prompt, known={*TEXTS, *OF_ASPECT, "texts"}, needed=())
         if not own.variables & {"counter_narrative", "texts"}:
@@ -214,6 +212,31 @@ def plan_rating(
     }
     label = "-".join([method, *(name for name, differs in unusual.items() if differs)])
     return RatingPlan(task, method, questions, samples, [each for each in TEXTS if each in shown], label, identity)
+
+
+def load_steps(path: Path, task: Task) -> tuple[str, list[str]]:
+    """Reads the steps of `judge calibrate`.
+
+    Args:
+        path: YAML file with the keys aspect, low, high and steps.
+        task: The task, which has the aspect with this scale.
+
+    Returns:
+        Name of the aspect, and its steps.
+
+    Raises:
+        InputError: The file holds something else, or steps of another aspect or scale.
+    """
+    data = YamlFile(path).data
+    if lost := {"aspect", "low", "high", "steps"} - {*data}:
+        raise InputError(f"{path} has no {', '.join(sorted(lost))}: give a file of `fcconan judge calibrate`")
+    aspect = task.aspect(data["aspect"])
+    if (aspect.low, aspect.high) != (data["low"], data["high"]):
+        raise InputError(
+            f"{path} is for grades from {data['low']} to {data['high']}, expected {aspect.low} to {aspect.high}: give "
+            "steps of this task"
+        )
+    return aspect.name, [str(each) for each in data["steps"]]
 
 
 def _question(

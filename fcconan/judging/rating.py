@@ -161,12 +161,13 @@ def rate(
             table[each] = table[theirs]
     table = table[:limit]
     given = [model] if isinstance(model, str) or hasattr(model, "name") else dict.fromkeys(model)
-    judges = [
+    judges: list[Any] = [
         each if hasattr(each, "rate") or str(each).startswith(LEARNED) else open_model(each, endpoint) for each in given
     ]
     asked = [each for each in judges if hasattr(each, "replies")]
     identity: Row = {"data": name, "limit": limit, "model": "+".join(map(_identified, judges))}
-    plan, shown, calls = None, [], []
+    plan, shown = None, []
+    calls: list[Any] = []
     if asked:
         settings = Sampling(temperature, max_tokens, seed=seed, top_logprobs=TOP_LOGPROBS * logprobs)
         plan = plan_rating(task, aspect, rating_method, prompt, steps, samples, settings)
@@ -184,7 +185,9 @@ def rate(
         sent = {"requests": pd.concat([each["requests"] for each in plans]), "messages": plans[0]["messages"]}
         prompts = [f"{each['role']}:\n{each['content']}" for each in (calls[0].messages if calls else ())]
         return Result("judge rate", sent, identity, prompts)
-    found, notes, again = [], [], {}
+    found: list[pd.DataFrame] = []
+    notes: list[str] = []
+    again: dict[str, int] = {}
     for each in judges:
         if plan is not None and hasattr(each, "replies"):
             answers, again[each.name] = ask(each, calls, read_answer, lambda call: call.question.line, again=ask_again)

@@ -171,9 +171,10 @@ class LocalModel:
     def _answer(self, calls: Sequence[ChatRequest]) -> list[ChatResponse]:
         requests = [self._request(call) for call in calls]
         bodies = [self._answers.get(request) for request in requests]
-        self.used["stored"] += sum(body is not None for body in bodies)
-        if None not in bodies:
-            return [*map(read_reply, bodies)]
+        known = [body for body in bodies if body is not None]
+        self.used["stored"] += len(known)
+        if len(known) == len(calls):
+            return [read_reply(body) for body in known]
         prompts = [self._prompt(call) for call in calls]
         fitting = {place: prompt for place, prompt in enumerate(prompts) if not isinstance(prompt, ChatResponse)}
         longest = calls[0].sampling.max_tokens or self._limit
@@ -191,7 +192,7 @@ class LocalModel:
                     bodies[place] = body
                     self.used += Counter(requests=1, **body["usage"])
         return [
-            prompt if isinstance(prompt, ChatResponse) else read_reply(body)
+            prompt if isinstance(prompt, ChatResponse) else read_reply(body or {})
             for prompt, body in zip(prompts, bodies, strict=True)
         ]
 

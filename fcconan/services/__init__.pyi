@@ -51,11 +51,6 @@ from .configuration import (
     value_type as value_type,
     without_constraints as without_constraints,
 )
-from .connections import (
-    Connection as Connection,
-    Notices as Notices,
-    default_cache as default_cache,
-)
 from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
