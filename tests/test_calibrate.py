@@ -222,9 +222,10 @@ def test_a_rubric_is_drafted_and_can_be_used(tmp_path: Path) -> None:
     assert found.to_frame().values.tolist() == [[1, "Rude."], [2, "Fair."], [3, "Kind."]]
     aspect = load_rubric(str(tmp_path / "tact.yaml")).aspect("tact")
     assert (aspect.question, aspect.steps, aspect.higher_is_better) == ("How tactful?", ["Read it."], False)
-    for said in (None, "no", '{"grades": {"1": "Rude."}}', '{"grades": 3}'):
+    said: list[str | None] = [None, "no", '{"grades": {"1": "Rude."}}', '{"grades": 3}']
+    while said:
         with pytest.raises(InputError, match="rule drafted no rubric of wit"):
-            draft_rubric("wit", model=Rule(lambda call, said=said: said), **how)
+            draft_rubric("wit", model=Rule(lambda call: said.pop()), **how)
     with pytest.raises(InputError, match=r"expected a name that ends in \.yaml and 2 to 100 grades"):
         draft_rubric("wit", model=Rule(answer), **how | {"high": 1})
     with pytest.raises(InputError, match="no rubric can be drafted for 'Wit!'"):

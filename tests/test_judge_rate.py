@@ -20,7 +20,7 @@ from tests.cli.judging import ASPECTS, aspect_of, fcconan, grade, judge, texts_o
 from tests.models.server import Action, Body, Server, completion, error, says, use_key, without_schema
 
 Row = dict[str, Any]
-CSEVAL = {"task": "cseval", "aspect": ["relevance"]}
+CSEVAL: Any = {"task": "cseval", "aspect": ["relevance"]}
 GRADES = {"relevance": 4, "coherence": 3, "aggressiveness": 1, "suitableness": 2}
 
 
@@ -168,7 +168,7 @@ def test_raters_are_named_after_what_is_unusual(tmp_path: Path) -> None:
 # Prompts
 
 
-def prompts(method: str, **how: Any) -> list[str]:
+def prompts(method: Any, **how: Any) -> list[str]:
     model = Says("Good. [RESULT] 4" if method == "prometheus" else "4" if method == "g-eval" else '{"relevance": 4}')
     full = reply(references="They bake at dawn.", background="The guild took on 31 bakers.")
     rate([full], model=model, rating_method=method, samples=1, **CSEVAL | how)

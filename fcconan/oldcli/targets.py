@@ -6,9 +6,7 @@ from typing import Any
 
 from fcconan.errors import InputError
 from fcconan.oldcli.output import check_json_target, check_replaced_json
-from fcconan.services import Argument, check_files, default_cache, model_files, option_flag
-
-CACHE = "--response-cache"
+from fcconan.services import Argument, check_files, option_flag
 
 
 def check_targets(
@@ -43,19 +41,16 @@ def check_targets(
     paths: dict[str | None, list[Any]] = {
         role: [_path_in(each) for each in found] for role, found in named.items() if role != "model"
     }
-    recorded, local = model_files([str(name) for name in named.get("model", [])])
     for folder in paths.get("release", [None]):
         check_json_target(results["--json"], folder)
-    folders = [*paths.get("folder", []), *local]
+    folders = paths.get("folder", [])
     written = {flag: path for role, flag, path in used if role == "write"}
-    if written.get(CACHE, Path()) is None:
-        written[CACHE] = default_cache()
     for name, declared in arguments.items():
         if declared.role == "write" and values[name] is not None:
             written |= companions(values[name])
     check_files(
         {**written, "--json": results["--json"]},
-        read=[*paths.get("read", []), *folders, *recorded, results["--config"]],
+        read=[*paths.get("read", []), *folders, results["--config"]],
         folders=folders,
     )
     check_replaced_json(results["--json"])

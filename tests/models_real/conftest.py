@@ -45,7 +45,7 @@ class ModelServer:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.url, self.peak, self._log = f"http://127.0.0.1:{port}/v1", 0.0, log
-        self._command = [environment / "bin" / "python", "-m", "llama_cpp.server", "--host", "127.0.0.1"]
+        self._command: list[Any] = [environment / "bin" / "python", "-m", "llama_cpp.server", "--host", "127.0.0.1"]
         self._command += ["--port", str(port), "--model", environment / "qwen.gguf", "--model_alias", QWEN]
         self._command += ["--n_ctx", "4096", "--n_threads", str(os.cpu_count())]
 

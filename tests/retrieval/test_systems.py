@@ -144,10 +144,10 @@ def test_the_built_in_systems_are_those_of_the_paper_and_more() -> None:
         "rr25-2": ("sbert-mpnet", 25),
         "rr50-2": ("sbert-mpnet", 50),
     }
-    models: list[str] = []
+    asked: list[str] = []
 
     def opened(name: str) -> Any:
-        models.append(name)
+        asked.append(name)
         return SimpleNamespace(name=name)
 
     made: list[Any] = make_systems(suite, train=TRAIN, open_model=opened)
@@ -156,7 +156,7 @@ def test_the_built_in_systems_are_those_of_the_paper_and_more() -> None:
     assert by_name["tfidf"].fit_on == [TRAIN[0].counter_narrative]
     assert by_name["sbert-minilm"].encoder is by_name["supervised"].encoder  # so that texts are encoded once
     assert by_name["rr25-1"].first_stage.name == "text-embedding-3-large"
-    assert {*models} == {"gpt-4o-2024-08-06", "text-embedding-3-large"}
+    assert {*asked} == {"gpt-4o-2024-08-06", "text-embedding-3-large"}
 
 
 def test_a_suite_adds_and_replaces_systems(suite: Callable[[str], Path]) -> None:
