@@ -30,7 +30,8 @@ def main(replies: str, model: str, base_url: str) -> None:
     comparisons = fcconan.compare(replies, "demo-data", model=model, endpoint=endpoint)
     ranking = fcconan.rank(comparisons, bootstrap=Bootstrap(resamples=1000))
     correlation = fcconan.correlate("demo-data", ratings, bootstrap=Bootstrap(resamples=1000))
-    for name, result in {"benchmark": benchmark, "ranking": ranking, "correlation": correlation}.items():
+    results = {"benchmark": benchmark, "ratings": ratings, "ranking": ranking, "correlation": correlation}
+    for name, result in results.items():
         Path(f"{name}.json").write_text(result.to_json(), encoding="utf-8")
         print(result.to_frame().head(), result.signature, sep="\n")
 

@@ -70,7 +70,7 @@ NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
 
 def _default(value: Any) -> str | None:
     """Returns a default as the help shows it."""
-    return None if str(value) in NONE else ", ".join(value) if isinstance(value, tuple) else str(value)
+    return None if str(value) in NONE else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 app = App(
