@@ -40,9 +40,6 @@ def test_an_own_system_is_benchmarked_judged_and_ranked(demo: Path, tmp_path: Pa
             command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "OPENAI_API_KEY": KEY}
         )
     assert (done.returncode, done.stderr) == (0, "")
-    ratings = pq.read_table(tmp_path / "ratings.parquet").to_pylist()
-    assert {row["value"] for row in ratings} == {3.0}
-    assert len([row for row in ratings if row["system"] == "mine"]) == 4 * len(rows)
     benchmark = json.loads((tmp_path / "benchmark.json").read_text(encoding="utf-8"))
     assert {"bm25", "shared-words"} <= {row["system"] for row in benchmark["tables"]["systems"]}
     ranking = json.loads((tmp_path / "ranking.json").read_text(encoding="utf-8"))

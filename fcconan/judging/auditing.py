@@ -47,7 +47,7 @@ ORDERS = ("verdict_ab", "verdict_ba", "reason_ab", "reason_ba")
 
 def _flat(_: Any, given: Mapping[str, Any]) -> dict[str, str]:
     """Returns names with their dots, at which the command line splits them, as in gpt-4.1."""
-    found = {}
+    found: dict[str, str] = {}
     for name, value in given.items():
         inner = {f"{name}.{key}": each for key, each in _flat(_, value).items()} if isinstance(value, Mapping) else {}
         found |= inner or {name: value[0].value}
@@ -166,7 +166,7 @@ def _of_comparisons(compared: "DataFrame", about: "DataFrame", own: Mapping[str,
         verdicts[[f"words_{side}", f"refuses_{side}"]] = known[["words", "refuses"]].to_numpy()
     for rater, mine in verdicts.groupby("rater"):
         checks = [_wins("length_wins", mine, "words"), _wins("refusal_wins", mine, "refuses"), *_positions(mine)]
-        if (system := own.get(rater)) in {*mine["a"], *mine["b"]}:
+        if (system := own.get(rater, "")) in {*mine["a"], *mine["b"]}:
             others = people - {rater} or {*verdicts["rater"]} - {rater}
             checks.append(_self_preference(mine, verdicts[verdicts["rater"].isin(others)], system, pair))
         for each in [*checks, *_failures(mine, mine["outcome"].isna())]:
@@ -361,8 +361,8 @@ def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "Data
     import pandas as pd
 
     items = pd.Index(pd.concat([each["rows"]["item_id"] for each in found]).unique())
-    values = [each["statistic"] for each in found]
-    drawn: dict[int, tuple[Statistic, list[Floats]]] = {}
+    values: list[Any] = [each["statistic"] for each in found]
+    drawn: dict[int, tuple[Any, list[Floats]]] = {}
     for place, each in enumerate(found):
         if callable(values[place]):
             of = values[place](items.get_indexer(each["rows"]["item_id"]), len(items)) if len(each["rows"]) else None
@@ -382,7 +382,8 @@ def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "Data
             "undefined": "constant",
             **each,
         }
-        low = high = math.nan
+        low: Any = math.nan
+        high: Any = math.nan
         if place in drawn and bootstrap.resamples:
             low, high = percentile_interval(np.concatenate(drawn[place][1]), bootstrap.confidence)
         ends = {"low": low, "high": high} if high - low > TINY else {"low": math.nan, "high": math.nan}

@@ -170,12 +170,12 @@ def compare(
     models = [open_model(each, endpoint) for each in (model if isinstance(model, tuple | list) else (model,))]
     if not models:
         raise InputError("found no model, expected one or more: give --model NAME")
-    sample = form.render({each: f"<{each}>" for each in form.variables})
+    hashed = short_hash(json.dumps(form.render({each: f"<{each}>" for each in form.variables}), sort_keys=True))
     identity = {
         "data": name,
         "models": ",".join(f"{each.name}@{short_hash(json.dumps(each.identity, sort_keys=True))}" for each in models),
         "format": "-".join(form.name),
-        "prompt": short_hash(json.dumps(sample, sort_keys=True)),
+        "prompt": hashed,
         "orders": orders,
         **{"pairs": pairs, "limit": limit, "again": ask_again},
         "sampling": ",".join(f"{key}={value}" for key, value in vars(form.sampling).items() if value not in (None, ())),
@@ -184,7 +184,7 @@ def compare(
         planned = [plan_requests(each, calls) for each in models]
         requests = pd.concat([each["requests"] for each in planned], ignore_index=True)
         return Result("judge compare", {"requests": requests, "messages": planned[0]["messages"]}, identity)
-    unusual = [*form.name, *[orders] * (orders != "both"), *[f"prompt-{identity['prompt'][:6]}"] * (prompt is not None)]
+    unusual = [*form.name, *[orders] * (orders != "both"), *[f"prompt-{hashed[:6]}"] * (prompt is not None)]
     found, notes, heard = [], [], dict[str, str]()
     for each in models:
         rater = each.name if unusual == ["choice"] else f"{each.name}:{'-'.join(unusual)}"
@@ -290,7 +290,7 @@ def _row(a: Row, b: Row, rater: str, without: str | None, answers: Mapping[str, 
     reason = ab.reason or ba.reason if without in (None, "identical") else without
     verdicts = {each.verdict for each in said.values()}
     verdict = "invalid" if reason else verdicts.pop() if len(verdicts) == 1 else "tie"
-    scores = [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
+    scores: Any = [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
     means = np.mean(scores, axis=0).tolist() if scores else (None, None)
     return {
         **comparison_row(a, b, rater, "model", verdict, reason),
@@ -331,7 +331,9 @@ def _form(
         InputError: The task compares no replies, or the prompt has other variables.
     """
     name = ("judgelm" if task is None else "choice", *["explain"] * explain, *["reference"] * show_reference)
-    schema, stop, longest = None, (), EXPLAINED_TOKENS if explain else TOKENS
+    schema, longest = None, EXPLAINED_TOKENS if explain else TOKENS
+    stop: tuple[str, ...] = ()
+    render: Any
     if task is not None:
         labels = {label.name.casefold(): label.meaning for label in task.labels}
         if task.unit != "comparison" or {*labels} != {"a", "b", "tie"}:
