@@ -32,7 +32,7 @@ COMMANDS = {
 
 
 def answer(body: Body, number: int) -> Action:
-    """Answers after the latency, as the schema or the task of the request wants it."""
+    """Answers after the latency, in the form of the schema or the task of the request."""
     form = body.get("response_format", {}).get("json_schema", {"name": "", "schema": {"properties": {}}})
     text = json.dumps({name: len(str(body)) % 3 + 1 for name in form["schema"]["properties"]})
     said = overlap(body) if form["name"] == "listwise" else text if form["name"] else f"Reply {len(str(body))}."
@@ -54,7 +54,7 @@ def start(words: str, server: Server, folder: Path, cache: Path) -> subprocess.P
 
 
 def finish(words: str, server: Server, folder: Path, cache: Path) -> str:
-    """Runs a command to its end, and returns what it wrote, without its counts of requests."""
+    """Runs a command to its end, and returns its output without its counts of requests."""
     with start(words, server, folder, cache) as process:
         complaint = process.communicate()[1]
     if process.returncode:
@@ -67,7 +67,7 @@ def finish(words: str, server: Server, folder: Path, cache: Path) -> str:
 
 
 def main() -> None:
-    """Kill each command the given number of times, and print what was repeated."""
+    """Kill each command the given number of times, and print the repeated requests."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
@@ -92,7 +92,7 @@ def main() -> None:
                     while len(server.requests) < moment and process.poll() is None:
                         time.sleep(0.002)
                     process.kill()
-                time.sleep(2 * LATENCY)  # answers that nobody reads
+                time.sleep(2 * LATENCY)  # answers without a reader
                 wrong += out.exists() and process.returncode != 0
                 wrong += finish(words, server, folder, cache) != expected
                 repeated[len(server.requests) - whole] += 1

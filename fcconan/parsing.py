@@ -3,14 +3,14 @@
 For each aspect, the first form that is present decides:
 
 1. The paper's form: JudgeLM's two numbers on the first line, Prometheus' `[RESULT] 4`, `[[A]]` of MT-Bench.
-2. A JSON object that stands on lines of its own; a new sentence may follow on its last line.
+2. A JSON object on lines of its own; a new sentence may follow on its last line.
 3. A line with the name and the grade: `Relevance: 4`, `**Relevance score** - 4/5, on topic`, `relevance: 4, tone: 2`.
 4. A grade or a label alone as the whole message; for one aspect only.
 
 Text before `</think>` is dropped. Prose is not interpreted. Reasons for a missing value:
 
 - `contradicted`: two values for one aspect, a second number after the grade, or another scale.
-- `out_of_range`: a number that is no grade of the scale.
+- `out_of_range`: a number outside the grades of the scale.
 - `refusal`: nothing is found, and the judge declines.
 - `unreadable`: nothing is found, or a label that is not in the list.
 """
@@ -130,6 +130,10 @@ def parse_rating(
 
     Raises:
         InputError: The output is not text.
+
+    Examples:
+        >>> parse_rating("Relevance: 4/5, on topic", scale=(1, 5), key="relevance").value
+        4.0
     """
     keys = tuple(names) if key is None else (key, *names)
     return parse_multi(text, aspects={"": AspectField(keys, scale, decimals)})[""]
@@ -285,7 +289,7 @@ def _read(
 
 
 def _find_objects(text: str) -> tuple[list[Any], str]:
-    """Finds the JSON objects that stand on lines of their own, each as a tuple of pairs, and the other text."""
+    """Finds the JSON objects on lines of their own, each as a tuple of pairs, and the other text."""
     decoder = json.JSONDecoder(object_pairs_hook=tuple, strict=False)
     found: list[Any] = []
     rest, position = "", 0

@@ -49,7 +49,7 @@ SWAPPED = {"a": "b", "b": "a", "tie": "tie", None: None}
 
 
 class Said(NamedTuple):
-    """What a judge said about two replies: a verdict, or why there is none, and grades."""
+    """Judgement of two replies: a verdict, or the reason for a missing one, and grades."""
 
     verdict: str | None
     reason: str | None = None
@@ -66,7 +66,7 @@ class Form(NamedTuple):
         render: Function that returns the messages for texts.
         sampling: Sampling settings.
         parse: Parser of an answer.
-        answer: What an answer is.
+        answer: Description of an answer.
         schema: JSON Schema of an answer.
     """
 
@@ -322,7 +322,7 @@ def _form(
     tokens: int | None,
     seed: int,
 ) -> Form:
-    """Returns how a judge is asked for a choice by a task, or for two grades.
+    """Returns the form in which a judge chooses by a task, or gives two grades.
 
     Raises:
         InputError: The task compares no replies, or the prompt has other variables.
@@ -361,7 +361,7 @@ def _two_grades(explain: bool, variables: Mapping[str, str]) -> Messages:
     if "reference" in variables:
         parts.append(("EXAMPLE OF A GOOD REPLY", variables["reference"]))
     parts += [("REPLY 1", variables["reply_1"]), ("REPLY 2", variables["reply_2"])]
-    # A bar before each line tells texts from lines of the prompt.
+    # A bar before each line separates texts from lines of the prompt.
     barred = {heading: "\n".join(f"| {line}" for line in text.splitlines()) for heading, text in parts}
     texts = "\n\n".join(f"{heading}\n{text}" for heading, text in barred.items())
     rest = (

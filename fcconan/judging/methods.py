@@ -82,7 +82,7 @@ class Grade(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an answer says on each aspect; `reason` is `unreadable` if it cannot be read on one of them."""
+    """The grade of each aspect in an answer; `reason` is `unreadable` if it cannot be read on one of them."""
 
     grades: Mapping[str, Grade]
     reason: str | None
@@ -127,7 +127,7 @@ class RatingPlan(NamedTuple):
         samples: Number of answers to each question.
         shown: Names of the texts in the prompt.
         label: The method with its unusual settings, as part of the names of raters.
-        identity: What changes the ratings.
+        identity: Everything that changes the ratings.
     """
 
     task: Task
@@ -149,6 +149,15 @@ def plan_rating(
     given: Sampling,
 ) -> RatingPlan:
     """Returns how replies are rated, with the defaults of the method.
+
+    Args:
+        name: Name or file of the task.
+        aspects: Names of its aspects; none for all.
+        method: Method of rating.
+        prompt: File with another prompt than that of the method.
+        steps: Files of calibrated steps.
+        samples: Number of answers to each question.
+        given: Settings of sampling.
 
     Raises:
         InputError: Task, aspects, prompt or steps cannot be used.

@@ -222,7 +222,7 @@ def rate(
 
 
 def _identified(judge: Any) -> str:
-    """Returns what identifies a judge: of an endpoint only the model."""
+    """Returns the identity of a judge: of an endpoint only the model."""
     of_model = getattr(judge, "identity", {}).items()
     return ",".join(str(value) for name, value in of_model if name != "endpoint") or getattr(judge, "name", str(judge))
 
@@ -314,7 +314,7 @@ _LONG_WORD = 5
 
 
 def _cites(explanation: str | None, texts: Mapping[str, str]) -> bool:
-    """Returns whether an explanation quotes two words, or a word of five letters, of a text.
+    """Returns whether an explanation quotes at least two words, or five letters, of a text.
 
     Case and spacing are ignored. The parts of a quotation with an ellipsis must be in the same text.
     """

@@ -20,7 +20,7 @@ from fcconan.models.store import Answers, from_json, to_json
 
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each repetition of a failed request
-_LONGEST_PAUSE = 120.0  # seconds; an endpoint that wants more has no quota left
+_LONGEST_PAUSE = 120.0  # seconds; an endpoint that requests more has no quota left
 _LONGEST_MESSAGE = 500  # characters of an error
 _AHEAD = 8  # requests for each one in flight that are prepared, so that a slow answer does not hold up the others
 _MOST_IN_A_ROW = 20  # equal failures, after which others would fail, too
@@ -68,7 +68,7 @@ class EndpointModel:
     """A model of an endpoint.
 
     A request that fails by a timeout, a broken connection, status 408, 409, 429 or 5xx, or an unreadable body is
-    repeated after 1, 2, 4 and 8 s, or when `Retry-After` says. A field that the server refuses is left out of this and
+    repeated after 1, 2, 4 and 8 s, or as `Retry-After` states. A field that the server refuses is left out of this and
     all later requests of the run, with a note. Status 3xx, 401, 402, 403, 405, an unknown model, and 20 equal failures
     in a row at the beginning, or of the endpoint, end the run.
 
@@ -363,7 +363,7 @@ class EndpointModel:
 
 
 def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
-    """Reads the prices of a model for a million tokens of prompts and answers; None without prices.
+    """Reads the prices of a model for a million tokens of prompts and answers, and returns both; None without prices.
 
     Raises:
         InputError: The file has no two numbers for the model, or there is a limit of cost without prices.

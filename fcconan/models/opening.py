@@ -1,4 +1,4 @@
-"""Models by their names, and tables of what they were asked."""
+"""Models by their names, and tables of their requests."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -86,7 +86,7 @@ def model_notes(models: Iterable[Any]) -> tuple[str, ...]:
 
 
 def plan_requests(model: Any, calls: Iterable[ChatRequest]) -> "dict[str, DataFrame]":
-    """Returns what a run would send, for a dry run.
+    """Returns the requests of a run, for a dry run.
 
     Args:
         model: The model.
