@@ -54,7 +54,7 @@ def start(words: str, server: Server, folder: Path, cache: Path) -> subprocess.P
 
 
 def finish(words: str, server: Server, folder: Path, cache: Path) -> str:
-    """Runs a command to its end, and returns its output without its counts of requests."""
+    """Runs a command to its end, and returns its output, without its counts of requests."""
     with start(words, server, folder, cache) as process:
         complaint = process.communicate()[1]
     if process.returncode:
@@ -67,7 +67,7 @@ def finish(words: str, server: Server, folder: Path, cache: Path) -> str:
 
 
 def main() -> None:
-    """Kill each command the given number of times, and print the repeated requests."""
+    """Kill each command the given number of times, and print the numbers of repeated requests."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
@@ -81,6 +81,7 @@ def main() -> None:
         for command, words in COMMANDS.items():
             if not command.startswith(options.only):
                 continue
+            server.requests.clear()
             expected, whole = finish(words, server, folder, folder / "first"), len(server.requests)
             repeated, wrong = Counter[int](), 0
             out = folder / words.split()[-1]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import fcconan
-from fcconan import Bootstrap, CompareOptions, Endpoint
+from fcconan import Bootstrap, Endpoint
 
 
 class SharedWords:
@@ -25,11 +25,13 @@ class SharedWords:
 def main(replies: str, model: str, base_url: str) -> None:
     fcconan.build("demo", "demo-data")
     benchmark = fcconan.bench("demo-data", system=["bm25", SharedWords()], bootstrap=Bootstrap(resamples=1000))
-    ratings = fcconan.rate(replies, "demo-data", model=model, task="cseval", endpoint=Endpoint(base_url=base_url))
-    fcconan.compare([replies, "demo-data"], CompareOptions(model=model, base_url=base_url), out="comparisons.parquet")
-    ranking = fcconan.rank("comparisons.parquet", bootstrap=Bootstrap(resamples=1000))
+    endpoint = Endpoint(base_url=base_url)
+    ratings = fcconan.rate(replies, "demo-data", model=model, task="cseval", endpoint=endpoint)
+    comparisons = fcconan.compare(replies, "demo-data", model=model, endpoint=endpoint)
+    ranking = fcconan.rank(comparisons, bootstrap=Bootstrap(resamples=1000))
     correlation = fcconan.correlate("demo-data", ratings, bootstrap=Bootstrap(resamples=1000))
-    for name, result in {"benchmark": benchmark, "ranking": ranking, "correlation": correlation}.items():
+    results = {"benchmark": benchmark, "ratings": ratings, "ranking": ranking, "correlation": correlation}
+    for name, result in results.items():
         Path(f"{name}.json").write_text(result.to_json(), encoding="utf-8")
         print(result.to_frame().head(), result.signature, sep="\n")
 

@@ -225,7 +225,7 @@ def test_what_a_page_mentions_exists(page: str) -> None:
     ("shown", "problem"),
     [
         ("```bash\nfcconan benchmark demo-dataset --system bm25\n```", "there is no verb `benchmark`"),
-        ("```bash\nfcconan judge rates demo-dataset\n```", "there is no verb `rates`"),
+        ("```bash\nfcconan annotate news demo-dataset\n```", "there is no verb `news`"),
         ("```bash\nfcconan list --colour red\n```", "No such option: --colour"),
         ("```bash\nfcconan reproduce --colour red\n```", "Unknown option: --colour"),  # which is not run
         ("```bash\nfcconan build demo\n```", "Missing option '--out'"),

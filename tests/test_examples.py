@@ -40,7 +40,7 @@ def test_an_own_system_is_benchmarked_judged_and_ranked(demo: Path, tmp_path: Pa
             command, cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "OPENAI_API_KEY": KEY}
         )
     assert (done.returncode, done.stderr) == (0, "")
-    ratings = pq.read_table(tmp_path / "ratings.parquet").to_pylist()
+    ratings = json.loads((tmp_path / "ratings.json").read_text(encoding="utf-8"))["tables"]["ratings"]
     assert {row["value"] for row in ratings} == {3.0}
     assert len([row for row in ratings if row["system"] == "mine"]) == 4 * len(rows)
     benchmark = json.loads((tmp_path / "benchmark.json").read_text(encoding="utf-8"))

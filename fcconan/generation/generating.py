@@ -231,7 +231,7 @@ def _requests(
 
 
 def _picked(answers: Sequence[ChatResponse], pick: str, seed: Sequence[int], model: Any) -> Row:
-    """Returns the first candidate with a text, or a random one, and all sampled texts."""
+    """Returns the first candidate with a text, or a random one, and the facts of the row about it."""
     candidates: list[tuple[str | None, str | None]] = []
     for each in answers:
         written = (each.cut if each.text is None else each.text) or ""

@@ -27,7 +27,7 @@ def ask(
         again: Whether to ask again.
 
     Returns:
-        The value of each request, and the number of further requests.
+        The result of `read` for each request; and the number of further requests.
     """
     answers = list(model.replies(calls))
     found = [read(call, answer) for call, answer in zip(calls, answers, strict=True)]

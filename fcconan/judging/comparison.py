@@ -49,7 +49,7 @@ SWAPPED = {"a": "b", "b": "a", "tie": "tie", None: None}
 
 
 class Said(NamedTuple):
-    """Judgement of two replies: a verdict, or the reason for a missing one, and grades."""
+    """Answer of a judge about two replies: a verdict, or why there is none, and grades."""
 
     verdict: str | None
     reason: str | None = None
@@ -66,7 +66,7 @@ class Form(NamedTuple):
         render: Function that returns the messages for texts.
         sampling: Sampling settings.
         parse: Parser of an answer.
-        answer: Description of an answer.
+        answer: Form of an answer, in words.
         schema: JSON Schema of an answer.
     """
 
@@ -322,7 +322,7 @@ def _form(
     tokens: int | None,
     seed: int,
 ) -> Form:
-    """Returns the form in which a judge chooses by a task, or gives two grades.
+    """Returns the question for a choice by a task, or for two grades.
 
     Raises:
         InputError: The task compares no replies, or the prompt has other variables.

@@ -82,7 +82,7 @@ class Grade(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The grade of each aspect in an answer; `reason` is `unreadable` if it cannot be read on one of them."""
+    """Grades of an answer by aspect; `reason` is `unreadable` if it cannot be read on one of them."""
 
     grades: Mapping[str, Grade]
     reason: str | None
@@ -127,7 +127,7 @@ class RatingPlan(NamedTuple):
         samples: Number of answers to each question.
         shown: Names of the texts in the prompt.
         label: The method with its unusual settings, as part of the names of raters.
-        identity: Everything that changes the ratings.
+        identity: Settings that change the ratings.
     """
 
     task: Task

@@ -314,7 +314,7 @@ _LONG_WORD = 5
 
 
 def _cites(explanation: str | None, texts: Mapping[str, str]) -> bool:
-    """Returns whether an explanation quotes at least two words, or five letters, of a text.
+    """Returns whether an explanation quotes two words of a text, or one with five letters.
 
     Case and spacing are ignored. The parts of a quotation with an ellipsis must be in the same text.
     """

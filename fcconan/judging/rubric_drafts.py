@@ -44,7 +44,7 @@ def draft_rubric(
 
     Args:
         name: Name of the aspect, such as empathy.
-        definition: Definition of the aspect.
+        definition: Meaning of the aspect.
         model: A name at the endpoint, local:FOLDER_OR_NAME, or replay:FILE.
         out: Task file (.yaml), which `judge rate --task` reads.
         title: Title that raters read; default: the name.

@@ -20,7 +20,7 @@ from fcconan.models.store import Answers, from_json, to_json
 
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each repetition of a failed request
-_LONGEST_PAUSE = 120.0  # seconds; an endpoint that requests more has no quota left
+_LONGEST_PAUSE = 120.0  # seconds; an endpoint that asks for more has no quota left
 _LONGEST_MESSAGE = 500  # characters of an error
 _AHEAD = 8  # requests for each one in flight that are prepared, so that a slow answer does not hold up the others
 _MOST_IN_A_ROW = 20  # equal failures, after which others would fail, too
@@ -283,6 +283,7 @@ class EndpointModel:
                 body["max_completion_tokens"] = body.pop("max_tokens")
             try:
                 found = client.post(whole["path"], cast_to=object, body=body)
+                found = from_json(found) if isinstance(found, str) else found  # a server that names no type of content
                 check(whole["body"], found)
             except ValueError as error:  # also of JSON
                 return Outcome(reason="bad_body", detail=one_line(error)), None

@@ -128,7 +128,7 @@ def read_reply(body: Mapping[str, Any], stop: tuple[str, ...] = ()) -> ChatRespo
     try:
         choice = body["choices"][0]
         content = choice["message"].get("content")
-        if isinstance(content, list):  # parts; reasoning is not part of the answer
+        if isinstance(content, list):  # parts; reasoning does not belong to the answer
             content = "".join(each["text"] for each in content if each.get("type", "text") == "text")
         text = well_formed(content or "")
         if choice.get("error") or choice.get("finish_reason") == "error":  # gateways report errors of a backend here
@@ -137,7 +137,7 @@ def read_reply(body: Mapping[str, Any], stop: tuple[str, ...] = ()) -> ChatRespo
         counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
         logprobs = _logprobs(choice.get("logprobs") or {})
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ValueError(f"the body lacks parts of a chat completion ({error!r})") from error
+        raise ValueError(f"the body has not the form of a chat completion ({error!r})") from error
     said: dict[str, Any] = {"model": model and str(model), "prompt_tokens": counts[0], "completion_tokens": counts[1]}
     if choice["message"].get("refusal"):
         return ChatResponse(reason="refused", **said)

@@ -39,18 +39,7 @@ def test_files_and_datasets_are_concatenated(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
-    words = (
-        "--task",
-        "cseval",
-        "--model",
-        recorded(),
-        "--out",
-        "out.csv",
-        "--rename.text",
-        "answer",
-        "--rename.hate_speech",
-        "HS",
-    )
+    words = ("--task", "cseval", "--model", recorded(), "--out", "out.csv", "--rename.text", "answer")
     done = run_cli("judge", "rate", "mine.csv", demo, *words)
     assert done.returncode == 0, done
     with Path("out.csv").open(encoding="utf-8", newline="") as file:
@@ -65,8 +54,7 @@ def test_replies_have_their_columns_mapped_as_well(
     rows = [(f"i{item}", f"The Ombrey say {item}.", system) for item in range(4) for system in "AB"]
     replies = "".join(f"{item},{text},{system},No.\n" for item, text, system in rows)
     (tmp_path / "replies.csv").write_text(f"thread,message,bot,answer\n{replies}", encoding="utf-8")
-    names = {"item_id": "thread", "hate_speech": "message", "system": "bot", "text": "answer"}
-    columns = [f"--rename.{ours}={theirs}" for ours, theirs in names.items()]
+    columns = [f"--rename.{each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
     rated = ("--task", "cseval", "--model", recorded(), "--out", "out.csv")
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
     people = Path("out.csv").read_text(encoding="utf-8").replace(",model,", ",human,").replace("recorded", "people")
