@@ -130,6 +130,10 @@ def parse_rating(
 
     Raises:
         InputError: The output is not text.
+
+    Examples:
+        >>> parse_rating("Relevance: 4/5, on topic", scale=(1, 5), key="relevance").value
+        4.0
     """
     keys = tuple(names) if key is None else (key, *names)
     return parse_multi(text, aspects={"": AspectField(keys, scale, decimals)})[""]
