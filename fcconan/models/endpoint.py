@@ -307,7 +307,7 @@ class EndpointModel:
                     continue
                 refused = self._refused(error.status_code, message, body)
                 if refused is not None:
-                    tried |= dict.fromkeys(refused, f"status {error.status_code}: {message}")
+                    tried |= dict.fromkeys(refused, f"status {error.status_code}: {message:.120}")
                     continue
                 return self._failure(error, message, code)
             self._left_out |= tried
