@@ -361,8 +361,8 @@ def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "Data
     import pandas as pd
 
     items = pd.Index(pd.concat([each["rows"]["item_id"] for each in found]).unique())
-    values = [each["statistic"] for each in found]
-    drawn: dict[int, tuple[Statistic, list[Floats]]] = {}
+    values: list[Any] = [each["statistic"] for each in found]
+    drawn: dict[int, tuple[Any, list[Floats]]] = {}
     for place, each in enumerate(found):
         if callable(values[place]):
             of = values[place](items.get_indexer(each["rows"]["item_id"]), len(items)) if len(each["rows"]) else None

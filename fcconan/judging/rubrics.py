@@ -82,11 +82,9 @@ def reply_task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspe
 def _aspect(title: str, rubric: str | Mapping[str, str]) -> dict[str, Any]:
     if not isinstance(rubric, str):
         # Lines without breaks that could begin another grade.
-        described = {
-            _DESCRIBED.sub(r"Score \1: ", key): text for key, text in rubric.items() if _DESCRIBED.fullmatch(key)
-        }
-        parts_of = {"": rubric["criteria"], **described}.items()
-        rubric = "\n".join(label + " ".join(text.split()) for label, text in parts_of)
+        lines = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in rubric.items() if _DESCRIBED.fullmatch(key)}
+        texts = {"": rubric["criteria"], **lines}.items()
+        rubric = "\n".join(label + " ".join(text.split()) for label, text in texts)
     asked, *rest = _GRADE.split(rubric)
     parts = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
     described = [(int(score or star), text) for score, star, text in parts]
