@@ -94,7 +94,7 @@ def _own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The dataset folder of the demo, shared by all tests of a worker: a test that changes it works on a copy."""
-    from fcconan.building.builds import build
+    from fcconan.building import build
 
     folder = build("demo", tmp_path_factory.mktemp("demo") / "dataset", progress=False).folder
     before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}

@@ -4,8 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fcconan.data.ids import short_hash
-from fcconan.data.leakage import message_codes, simplify_text
+from fcconan.data import message_codes, short_hash, simplify_text
 
 
 def code_table(rows: Iterable[Mapping[str, Any]], copies: Iterable[Mapping[str, Any]]) -> str:

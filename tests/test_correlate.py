@@ -15,7 +15,7 @@ from scipy import stats
 from sklearn.metrics import ndcg_score
 
 from fcconan import Bootstrap, InputError, Result, correlate, rank
-from fcconan.scoring.arrays import Floats
+from fcconan.scoring import Floats
 from tests.conftest import RunCli
 
 NONE = Bootstrap(resamples=0)

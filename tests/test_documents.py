@@ -8,10 +8,8 @@ import pytest
 import yaml
 
 import fcconan
-from fcconan.building.builds import load_recipe
-from fcconan.data.content import content_folder, recipe_names
-from fcconan.data.schemas import VOTE_LABELS
-from fcconan.data.yaml_files import YamlFile
+from fcconan.building import load_recipe
+from fcconan.data import VOTE_LABELS, YamlFile, content_folder, recipe_names
 from tests.documented.blocks import GENERATED, pages
 
 ROOT = Path(__file__).resolve().parent.parent

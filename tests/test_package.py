@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import fcconan
-from fcconan.data.content import recipe_names, task_names
+from fcconan.data import recipe_names, task_names
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = {

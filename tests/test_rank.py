@@ -12,9 +12,8 @@ import pytest
 from scipy import optimize, special, stats
 
 from fcconan import Bootstrap, InputError, Result, rank
-from fcconan.scoring.arrays import Floats
+from fcconan.scoring import Floats, sign_flips
 from fcconan.scoring.bradley_terry import strengths
-from fcconan.scoring.paired_tests import sign_flips
 
 NONE = Bootstrap(resamples=0)
 Row = dict[str, Any]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.builds import build
+from fcconan.building import build
 
 
 @pytest.fixture(scope="package")

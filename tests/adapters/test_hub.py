@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.builds import build
-from fcconan.building.hydration import hydrate
-from fcconan.data.hub import release_folder
+from fcconan.building import build, hydrate
+from fcconan.data import release_folder
 from fcconan.errors import InputError
 from tests import small
 from tests.adapters.published import NAME, publish, reached
@@ -133,8 +132,8 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
     from fcconan import generate
-    from fcconan.data.tables import open_table
-    from fcconan.retrieval.collections import load_collection
+    from fcconan.data import open_table
+    from fcconan.retrieval import load_collection
     from fcconan.services import dataset_folder
 
     publish(hub, demo)
@@ -150,7 +149,7 @@ def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_p
 
 
 def test_labels_without_texts_from_the_hub_say_how_to_hydrate(hub: Hub, folders: Path) -> None:
-    from fcconan.retrieval.collections import load_collection
+    from fcconan.retrieval import load_collection
 
     publish(hub, folders / "labels")
     with pytest.raises(InputError, match=r"holds labels without texts: `fcconan hydrate .* --out DIR` adds the texts"):

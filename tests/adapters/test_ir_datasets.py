@@ -6,8 +6,8 @@ import pytest
 
 from fcconan import Bootstrap, bench
 from fcconan.errors import InputError
+from fcconan.retrieval import load_collection
 from fcconan.retrieval.adapters.ir_datasets import register
-from fcconan.retrieval.collections import load_collection
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from fcconan import Bootstrap, bench
-from fcconan.building.releases import table_path
+from fcconan.building import table_path
 from fcconan.errors import InputError
+from fcconan.retrieval import load_collection
 from fcconan.retrieval.adapters.mteb import task, tasks
-from fcconan.retrieval.collections import load_collection
 from tests.adapters.encoders import VectorEncoder, Vectors
 
 # What mteb calls a metric, and what `bench` does.

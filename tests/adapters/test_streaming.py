@@ -4,8 +4,8 @@ import datasets
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.building.releases import table_path
-from fcconan.data.manifest import read_manifest
+from fcconan.building import table_path
+from fcconan.data import read_manifest
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 
 NO, SURE, YES = "not_appropriate", "not_sure", "appropriate"
 SHORT: dict[str | None, str | None] = {"0": NO, "1": SURE, "2": YES, "-": None}

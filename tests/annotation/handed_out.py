@@ -6,7 +6,7 @@ from typing import Any
 
 from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.tools.task_view import Question
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 
 HS = {"hs-1": "The Ombrey never return a book.", "hs-2": 'Every Tessok "cheats" at cards; always.'}
 CN = {

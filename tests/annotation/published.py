@@ -17,7 +17,7 @@ from fcconan.annotation.campaigns import (
     create,
 )
 from fcconan.data import ids
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 
 HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards."]
 CN = ["The library's list says\notherwise.", "None", "Cards were banned in Tessok towns."]

@@ -43,8 +43,8 @@ from fcconan.annotation.campaigns import (
     create,
 )
 from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
-from fcconan.retrieval.trec import run_text
+from fcconan.judging import load_task
+from fcconan.retrieval import run_text
 from tests.conftest import RunCli
 
 PEOPLES = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.annotation import conflict_rows, merge_decisions, read_conflicts, write_conflicts
 from fcconan.annotation.adjudication import (
     DISCARDED,
     LABELLED,
@@ -18,9 +19,8 @@ from fcconan.annotation.adjudication import (
     resolve,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Decision, Unit
-from fcconan.annotation.disagreements import conflict_rows, merge_decisions, read_conflicts, write_conflicts
 from fcconan.annotation.tools.csv_sheets import as_csv
-from fcconan.data.files import read_rows
+from fcconan.data import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say
 from tests.conftest import RunCli

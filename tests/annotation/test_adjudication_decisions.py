@@ -4,8 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from fcconan.annotation.adjudication import adjudicate, count_outcomes
-from fcconan.annotation.campaigns import Decision
+from fcconan.annotation import Decision, adjudicate, count_outcomes
 from tests.annotation.answered import NO, SURE, YES, labelled, say
 
 FIRST, SECOND = "hs-1:cn-1", "hs-2:cn-2"

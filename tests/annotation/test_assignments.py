@@ -18,7 +18,7 @@ from fcconan.annotation.assignment.assignments import (
 from fcconan.annotation.assignment.sequence import Sessions, in_order, sides
 from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 from tests.conftest import RunCli
 
 NINE = [f"annotator-{number}" for number in range(1, 10)]

@@ -7,7 +7,7 @@ import yaml
 
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Decision, Rater, Settings, Unit, create
 from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 
 UNITS = [Unit("h1:c1", hs_id="h1", cn_id="c1"), Unit("h1:c2", "anchor", "h1", "c2", known={"label": "appropriate"})]
 TEXTS = {

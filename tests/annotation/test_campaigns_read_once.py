@@ -7,14 +7,18 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.reassignment import reassign
-from fcconan.annotation.assignment.validators import plan_validation, write_plan
+from fcconan.annotation import (
+    adjudicate,
+    plan_validation,
+    reassign,
+    sample_truth,
+    simulate_answers,
+    validation_summary,
+    write_plan,
+)
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.simulation import sample_truth, simulate_answers
 from fcconan.annotation.tools import exchange
-from fcconan.annotation.validation import validation_summary
-from fcconan.data.files import read_rows
+from fcconan.data import read_rows
 from tests.annotation.answered import labelled
 
 

@@ -8,16 +8,15 @@ from typing import Any, get_args
 
 import pytest
 
+from fcconan.annotation import import_files
 from fcconan.annotation.assignment.assignments import Blocks
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
-from fcconan.annotation.imports import import_files
 from fcconan.annotation.tools import csv_sheets, exchange, guidelines, task_view
 from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
-from fcconan.judging.tasks import Aspect
-from fcconan.services.assignment import AssignOptions
-from fcconan.services.sheets import SheetOptions
+from fcconan.judging import Aspect
+from fcconan.services import AssignOptions, SheetOptions
 from tests.annotation.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
 
 Row = dict[str, Any]

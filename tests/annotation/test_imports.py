@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from fcconan.annotation import Imported, import_files, read_people
 from fcconan.annotation.campaigns import Answer, Campaign, Import
-from fcconan.annotation.imports import Imported, import_files, read_people
 from fcconan.annotation.tools import csv_sheets, exchange, task_view
 from fcconan.errors import InputError
 from tests.annotation.handed_out import RATERS, campaign_of, withdraw

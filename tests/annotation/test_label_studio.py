@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.imports import Imported, import_files
+from fcconan.annotation import Campaign, Imported, import_files
 from fcconan.annotation.tools import exchange
 from fcconan.annotation.tools.task_view import Question
 from fcconan.errors import InputError

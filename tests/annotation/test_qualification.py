@@ -6,7 +6,7 @@ import pytest
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
 from fcconan.annotation.qualification import assign_qualification, join, leave, marked, qualify
 from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 from tests.conftest import RunCli
 
 ITEM = Unit("hs-1:cn-1", hs_id="hs-1", cn_id="cn-1")

@@ -12,7 +12,7 @@ import pytest
 
 from fcconan.annotation.active_learning.model import CONSTANT, NOISE, OWN, SMOOTH, Problem, likeness, standardised
 from fcconan.errors import InputError
-from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval import TrainingPair
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 sys.path.append(str(FOLDER))  # as Python does for a script

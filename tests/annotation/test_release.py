@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.annotation import release_recipe
-from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation import adjudicate, release_recipe, write_dataset
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotation.release import published_rows, without_label
-from fcconan.annotation.release_recipe import write_dataset
 from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Label, load_task

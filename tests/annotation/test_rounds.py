@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.assignment.reassignment import reassign
+from fcconan.annotation import reassign
 from fcconan.annotation.assignment.rounds import (
     RoundPlan,
     assigned_elsewhere,
@@ -17,7 +17,7 @@ from fcconan.annotation.assignment.rounds import (
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 from tests.conftest import RunCli
 
 REPLIES = [Unit(f"reply-{number}", hs_id=f"hs-{number % 4}", reply_a=f"reply-{number}") for number in range(40)]

@@ -8,6 +8,14 @@ import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
+from fcconan.annotation import (
+    add_gold_questions,
+    comparison_units,
+    create_campaign,
+    list_texts,
+    pair_lists,
+    reply_units,
+)
 from fcconan.annotation.campaigns import Campaign, Rater, Settings, Unit
 from fcconan.annotation.sampling.combinations import (
     CampaignContent,
@@ -17,13 +25,10 @@ from fcconan.annotation.sampling.combinations import (
     sample_pairs,
 )
 from fcconan.annotation.sampling.corpus import Corpus, default_encoder, neighbour_finder, read_corpus, words_of
-from fcconan.annotation.sampling.gold_questions import add_gold_questions
-from fcconan.annotation.sampling.lists import comparison_units, create_campaign, list_texts, pair_lists, reply_units
 from fcconan.data import ids as identity
 from fcconan.errors import InputError
-from fcconan.judging.tasks import load_task
-from fcconan.retrieval.lexical import TfIdf
-from fcconan.retrieval.systems import Rankings
+from fcconan.judging import load_task
+from fcconan.retrieval import Rankings, TfIdf
 from tests.conftest import RunCli
 
 Row = dict[str, Any]

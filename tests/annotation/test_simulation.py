@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.validators import plan_validation, write_plan
+from fcconan.annotation import adjudicate, plan_validation, sample_truth, simulate_answers, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.simulation import sample_truth, simulate_answers
 from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, pair_units, reply_units
 from tests.conftest import RunCli
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.adjudication import adjudicate
+from fcconan.annotation import adjudicate
 from fcconan.annotation.assignment.validators import Options, plan_validation, validation_options, write_plan
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Campaign, Decision, Rater
 from fcconan.annotation.validation import Verdict, shown_assignments, validation_summary, validation_targets, verdicts
-from fcconan.data.files import read_rows
+from fcconan.data import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, YES, add_answers, campaign_of, comparison_units, labelled, reply_units
 from tests.conftest import RunCli

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from fcconan import Bootstrap, agree
-from fcconan.annotation.campaigns import VALIDATION, Campaign
-from fcconan.data.files import read_rows
+from fcconan.annotation import VALIDATION, Campaign
+from fcconan.data import read_rows
 from tests.conftest import RunCli
 
 

@@ -11,11 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.release_recipe import write_dataset
+from fcconan.annotation import Campaign, write_dataset
+from fcconan.building import hydrate
 from fcconan.building.builds import build, build_tables, load_recipe
-from fcconan.building.hydration import hydrate
-from fcconan.data.manifest import read_manifest
+from fcconan.data import read_manifest
 from fcconan.errors import InputError
 from tests.annotation import published as small
 from tests.building.test_releases import contents

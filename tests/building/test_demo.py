@@ -8,10 +8,7 @@ from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.building.kinds import demo
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.data.content import content_folder
-from fcconan.data.ids import normalise
-from fcconan.data.schemas import LABELS, VERDICTS, VOTE_LABELS
-from fcconan.data.yaml_files import YamlFile
+from fcconan.data import LABELS, VERDICTS, VOTE_LABELS, YamlFile, content_folder, normalise
 
 CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
 

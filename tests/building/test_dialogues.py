@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from fcconan.building import Recipe
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import dialogues
 from fcconan.building.kinds.dialogues import TURN
-from fcconan.building.recipes import Recipe
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
 from fcconan.data import ids as identity

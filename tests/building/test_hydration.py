@@ -6,9 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.building.builds import build
-from fcconan.building.hydration import hydrate
-from fcconan.data.manifest import read_manifest
+from fcconan.building import build, hydrate
+from fcconan.data import read_manifest
 from fcconan.errors import InputError
 from tests import small
 from tests.building.test_releases import contents

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from fcconan.building.builds import build
-from fcconan.data import schemas
-from fcconan.data.manifest import read_manifest
+from fcconan.building import build
+from fcconan.data import read_manifest, schemas
 from tests import small
 
 pytestmark = pytest.mark.slow

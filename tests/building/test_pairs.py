@@ -4,15 +4,13 @@ from typing import Any
 
 import pytest
 
+from fcconan.building import Recipe
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import pairs
 from fcconan.building.kinds.pairs import CONAN_COLUMNS
-from fcconan.building.recipes import Recipe
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.data import ids as identity
-from fcconan.data.ids import decode_conan_id
-from fcconan.data.schemas import PAIR
+from fcconan.data import PAIR, decode_conan_id, ids as identity
 from fcconan.errors import InputError
 from tests import small
 

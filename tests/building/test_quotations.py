@@ -2,7 +2,7 @@
 
 import pytest
 
-from fcconan.building.quotations import Texts
+from fcconan.building import Texts
 
 LONG = "The Ombrey never return a book to the library."  # nine words
 

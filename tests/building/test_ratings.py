@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
+from fcconan.building import Recipe
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import ratings
 from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
-from fcconan.building.recipes import Recipe
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.data import ids as identity
-from fcconan.data.schemas import RATING, REPLY
+from fcconan.data import RATING, REPLY, ids as identity
 from fcconan.errors import InputError
 from tests import small
 

@@ -7,7 +7,7 @@ import pytest
 from fcconan.building import kinds
 from fcconan.building.recipes import Rater, Recipe, load_recipe
 from fcconan.building.tiers import Agreement, TierName
-from fcconan.data.content import content_folder, recipe_names
+from fcconan.data import content_folder, recipe_names
 from fcconan.data.schemas import AGREEMENTS, RATER_KINDS, TIERS
 from fcconan.errors import InputError
 

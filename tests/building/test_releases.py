@@ -12,12 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from fcconan.building.builds import build
-from fcconan.building.cards import check_card
-from fcconan.data import atomic
+from fcconan.building import build, check_card
+from fcconan.data import atomic, file_sha256, read_manifest
 from fcconan.data.atomic import mark
-from fcconan.data.ids import file_sha256
-from fcconan.data.manifest import read_manifest
 from fcconan.errors import InputError
 from tests import small
 

@@ -4,13 +4,12 @@ from typing import Any
 
 import pytest
 
+from fcconan.building import Recipe
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import replies
-from fcconan.building.recipes import Recipe
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.data import ids
-from fcconan.data.schemas import PAIR, REPLY
+from fcconan.data import PAIR, REPLY, ids
 from fcconan.errors import InputError
 from tests import small
 

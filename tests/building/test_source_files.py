@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from fcconan.building.recipes import load_recipe
+from fcconan.building import load_recipe
 from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows, _positions, read_csv
-from fcconan.data.sources import Source
+from fcconan.data import Source
 from fcconan.errors import InputError
 from tests import small
 

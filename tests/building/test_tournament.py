@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
+from fcconan.building import Recipe
 from fcconan.building.builds import build_tables, load_recipe
 from fcconan.building.kinds import tournament
 from fcconan.building.kinds.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
-from fcconan.building.recipes import Recipe
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.data import ids
-from fcconan.data.schemas import COMPARISON, RATING, REPLY
+from fcconan.data import COMPARISON, RATING, REPLY, ids
 from fcconan.errors import InputError
 from tests import small
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fcconan.judging.tasks import load_task
+from fcconan.judging import load_task
 from tests.conftest import run_here
 from tests.models.server import Action, Behaviour, Body, completion
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.builds import build, load_recipe
-from fcconan.building.hydration import hydrate
-from fcconan.data.content import recipe_names, task_names
+from fcconan.building import build, hydrate, load_recipe
+from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
 from fcconan.oldcli import app
 from tests import small

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fcconan.data.terminal import printable_name
+from fcconan.data import printable_name
 from fcconan.oldcli import output
 from fcconan.oldcli.output import print_counts, print_table
 from fcconan.reporting import DisplayTable

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from fcconan.data import locked
 from fcconan.data.atomic import mark, new_file, new_folder
-from fcconan.data.locks import locked
 from fcconan.errors import InputError
 
 

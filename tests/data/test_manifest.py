@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.data.files import parse_json
-from fcconan.data.manifest import read_manifest
+from fcconan.data import parse_json, read_manifest
 from fcconan.errors import InputError
 
 COMMANDS = (

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.files import read_rows
+from fcconan.data import read_rows
 from fcconan.data.parquet import read_batches, read_schema, read_table
 from fcconan.errors import InputError
 

@@ -18,10 +18,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.building.recipes import Recipe, load_recipe
-from fcconan.data import sources
+from fcconan.building import Recipe, load_recipe
+from fcconan.data import file_sha256, sources
 from fcconan.data.atomic import leftovers, mark
-from fcconan.data.ids import file_sha256
 from fcconan.data.sources import Source, cache_folder, fetch, fetch_all, source_url
 from fcconan.errors import InputError
 from tests import small

@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.files import list_configs
-from fcconan.data.manifest import read_manifest
-from fcconan.data.tables import Table
+from fcconan.data import Table, list_configs, read_manifest
 from fcconan.errors import InputError
 from fcconan.services import RowSelection, cached_folder, dataset_folder
 from fcconan.services.rows import open_rows

@@ -6,9 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.building.builds import build
-from fcconan.data import ids
-from fcconan.data.tables import Table, open_table
+from fcconan.building import build
+from fcconan.data import Table, ids, open_table
 from fcconan.errors import InputError
 from fcconan.services import dataset_folder
 from tests.small import PAIRS, write_small

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.tables import Table, open_table
+from fcconan.data import Table, open_table
 from fcconan.errors import InputError
 
 VOTES: list[dict[str, Any]] = [

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from fcconan.data.content import recipe_names
+from fcconan.data import recipe_names
 from tests.conftest import run_here
 from tests.documented import verbs
 from tests.documented.blocks import ROOT

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from fcconan.data.content import recipe_names
+from fcconan.data import recipe_names
 from tests.conftest import MIRROR
 from tests.models.server import Action, Body, completion, embeddings
 from tests.models.tiny_chat import tiny_chat

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from fcconan.judging.tasks import Aspect, Label, Task
-from fcconan.models.requests import ChatRequest, ChatResponse
+from fcconan.models import ChatRequest, ChatResponse
 
 
 class FakeModel:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.builds import build
+from fcconan.building import build
 from tests import small
 from tests.publishing.hub import Hub, connect
 

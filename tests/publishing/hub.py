@@ -26,8 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.publishing import PublishingOptions, publication
-from fcconan.publishing.publication import Publication
+from fcconan.publishing import Publication, PublishingOptions, publication
 
 OWNER, READER, STRANGER = "hf_ownerOwnerOwner", "hf_readerReaderReader", "hf_strangerStranger"
 READ_ONLY = "hf_ownReadOnlyToken"

@@ -11,9 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from fcconan.data.atomic import temporary_folder
-from fcconan.data.ids import file_sha256
-from fcconan.data.manifest import read_manifest
+from fcconan.data import file_sha256, read_manifest, temporary_folder
 from fcconan.errors import InputError
 from fcconan.publishing.checks import check_loading, check_published_card
 from fcconan.publishing.contents import Contents, read_contents

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from fcconan.building.quotations import Texts
-from fcconan.data.forms import NAME
+from fcconan.building import Texts
+from fcconan.data import NAME
 from fcconan.publishing.forms import find_problem
 from fcconan.publishing.known_texts import KnownTexts
 

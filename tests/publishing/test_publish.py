@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fcconan.publishing.hub
-from fcconan.data.manifest import read_manifest
+from fcconan.data import read_manifest
 from fcconan.errors import InputError
 from fcconan.publishing.contents import Contents
 from fcconan.publishing.gate import check_permission

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.data.hub import hub_error, limit_hub_wait
+from fcconan.data import hub_error, limit_hub_wait
 from fcconan.errors import InputError
 from fcconan.publishing.publication import HubFailure
 from tests.conftest import RunCli

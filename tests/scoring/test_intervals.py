@@ -6,9 +6,9 @@ import numpy.typing as npt
 import pytest
 from scipy import stats  # type: ignore[import-untyped, unused-ignore]
 
-from fcconan.scoring import intervals
-from fcconan.scoring.intervals import (
+from fcconan.scoring import (
     bootstrap_means,
+    intervals,
     means,
     percentile_interval,
     summary,

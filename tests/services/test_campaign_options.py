@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
-from fcconan.services import Configuration, ConfigurationError
-from fcconan.services.active_learning import QueueOptions
-from fcconan.services.adjudication import ValidateOptions
-from fcconan.services.assignment import AssignOptions
-from fcconan.services.simulation import SimulateOptions
+from fcconan.services import (
+    AssignOptions,
+    Configuration,
+    ConfigurationError,
+    QueueOptions,
+    SimulateOptions,
+    ValidateOptions,
+)
 
 REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (QueueOptions, "queue_size", (0,)),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.data.content import recipe_names, task_names
+from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
 from fcconan.services import (
     BuildOptions,

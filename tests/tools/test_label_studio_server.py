@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.imports import import_files
+from fcconan.annotation import Campaign, import_files
 from fcconan.annotation.tools import exchange, task_view
 from fcconan.errors import InputError
 from tests.annotation.handed_out import RATERS, as_result, campaign_of

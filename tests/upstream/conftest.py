@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.builds import build
+from fcconan.building import build
 
 Release = Callable[..., Path]
 

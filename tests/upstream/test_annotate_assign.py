@@ -10,7 +10,7 @@ import pytest
 from fcconan.annotation.assignment.assignments import assign_units
 from fcconan.annotation.assignment.rounds import find_outliers
 from fcconan.annotation.campaigns import Unit
-from fcconan.data.files import read_rows
+from fcconan.data import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation.campaigns import Campaign
-from fcconan.annotation.sampling.combinations import Neighbours, sample_pairs
-from fcconan.annotation.sampling.corpus import read_corpus
-from fcconan.data.files import read_rows
-from fcconan.retrieval.lexical import TfIdf
+from fcconan.annotation import Campaign, Neighbours, read_corpus, sample_pairs
+from fcconan.data import read_rows
+from fcconan.retrieval import TfIdf
 from tests.conftest import RunCli
 from tests.upstream.conftest import Release
 

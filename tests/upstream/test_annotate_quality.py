@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from fcconan import Bootstrap, agree
-from fcconan.annotation.adjudication import adjudicate, count_outcomes
-from fcconan.annotation.assignment.validators import plan_validation
+from fcconan.annotation import adjudicate, count_outcomes, plan_validation
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.data.files import read_rows
-from fcconan.judging.tasks import load_task
+from fcconan.data import read_rows
+from fcconan.judging import load_task
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream

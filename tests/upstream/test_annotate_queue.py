@@ -10,7 +10,7 @@ import pytest
 from benchmarks.queue_replay import needed, needed_at_random, replay
 from fcconan.annotation.active_learning.model import Problem, likeness, standardised
 from fcconan.annotation.active_learning.stopping import decide
-from fcconan.data.files import read_rows
+from fcconan.data import read_rows
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
@@ -33,7 +33,7 @@ def pairs(folder: Path, vectors_of: Callable[[list[str]], Any]) -> tuple[Problem
 
 @pytest.mark.long
 def test_half_of_the_judgements_find_nine_positives_in_ten(release: Release) -> None:
-    from fcconan.retrieval.dense import DOCUMENT, SentenceEncoder
+    from fcconan.retrieval import DOCUMENT, SentenceEncoder
 
     encoder = SentenceEncoder()
     problem, positive = pairs(release("fc-conan"), lambda texts: encoder.encode(texts, role=DOCUMENT))

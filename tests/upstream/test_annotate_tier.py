@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fcconan.annotation import write_dataset
 from fcconan.annotation.campaigns import (
     LABEL,
     MAIN,
@@ -18,10 +19,9 @@ from fcconan.annotation.campaigns import (
     Unit,
     create,
 )
-from fcconan.annotation.release_recipe import write_dataset
 from fcconan.building.builds import build_tables, load_recipe
-from fcconan.data.parquet import read_table
-from fcconan.judging.tasks import load_task
+from fcconan.data import read_table
+from fcconan.judging import load_task
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
 from tests.upstream.oracle import Row

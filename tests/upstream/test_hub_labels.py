@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.hydration import hydrate
+from fcconan.building import hydrate
 from tests.adapters.published import NAME, publish, reached
 from tests.building.test_releases import contents
 from tests.publishing.hub import Hub

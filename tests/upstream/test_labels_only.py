@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.content import recipe_names
+from fcconan.data import recipe_names
 from tests.conftest import RunCli
 from tests.upstream import oracle
 from tests.upstream.conftest import Release

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.building.builds import build
+from fcconan.building import build
 from fcconan.building.quotations import SHORTEST_INSIDE, Texts, squeezed, words
-from fcconan.data.content import recipe_names
+from fcconan.data import recipe_names
 from fcconan.data.forms import CODE, ID, NAME, NAMES
 from fcconan.errors import InputError
 from fcconan.publishing import known_texts
