@@ -157,8 +157,13 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str], ids:
                 f"{name} has neither value nor a column of numbers for each aspect, only {', '.join(frame)}"
             )
         frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
-    if ids and kind == "replies" and not {"reply_id", "item_id", "system"} <= set(frame):
-        frame = open_table("replies", [frame], complete=False).to_frame()  # the old reader derives the ids
+    if ids and kind == "replies":
+        known = {"reply_id", "item_id", "system"} <= set(frame)
+        without = frame["reply_id"].isna() if known else pd.Series(True, index=frame.index)  # one of several sources
+        if without.any():  # the old reader derives the ids
+            own = frame[without]
+            made = open_table("replies", [own.dropna(axis=1, how="all") if known else own], complete=False).to_frame()
+            frame = pd.concat([frame[~without], made.set_axis(own.index)]).sort_index() if known else made
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
