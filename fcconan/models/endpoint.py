@@ -68,8 +68,8 @@ class EndpointModel:
     """A model of an endpoint.
 
     A request that fails by a timeout, a broken connection, status 408, 409, 429 or 5xx, or an unreadable body is
-    repeated after 1, 2, 4 and 8 s, or after the time of `Retry-After`. A field that the server refuses is left out of this
-    and all later requests of the run, with a note. Status 3xx, 401, 402, 403, 405, an unknown model, and 20 equal
+    repeated after 1, 2, 4 and 8 s, or after the time of `Retry-After`. A field that the server refuses is left out of
+    this and all later requests of the run, with a note. Status 3xx, 401, 402, 403, 405, an unknown model, and 20 equal
     failures in a row at the beginning, or of the endpoint, end the run.
 
     Args:
