@@ -81,6 +81,7 @@ def main() -> None:
         for command, words in COMMANDS.items():
             if not command.startswith(options.only):
                 continue
+            server.requests.clear()
             expected, whole = finish(words, server, folder, folder / "first"), len(server.requests)
             repeated, wrong = Counter[int](), 0
             out = folder / words.split()[-1]

@@ -171,12 +171,12 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        from fcconan.data import show_traceback
+        from fcconan.data import printable, show_traceback
 
         show_traceback(error)
         is_input = isinstance(error, InputError | CycloptsError | OSError)
         message = str(error) if is_input or isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
-        print(f"fcconan: {' '.join(message.split())}", file=sys.stderr)
+        print(printable(f"fcconan: {' '.join(message.split())}"), file=sys.stderr)
         sys.exit(2 if is_input else 1)
     finally:
         if debug:

@@ -10,7 +10,7 @@ For each aspect, the first form that is present decides:
 Text before `</think>` is dropped. Prose is not interpreted. Reasons for a missing value:
 
 - `contradicted`: two values for one aspect, a second number after the grade, or another scale.
-- `out_of_range`: a number outside the grades of the scale.
+- `out_of_range`: a number off the scale, or between its grades.
 - `refusal`: nothing is found, and the judge declines.
 - `unreadable`: nothing is found, or a label that is not in the list.
 """
@@ -130,6 +130,10 @@ def parse_rating(
 
     Raises:
         InputError: The output is not text.
+
+    Examples:
+        >>> parse_rating("Relevance: 4/5, on topic", scale=(1, 5), key="relevance").value
+        4.0
     """
     keys = tuple(names) if key is None else (key, *names)
     return parse_multi(text, aspects={"": AspectField(keys, scale, decimals)})[""]

@@ -53,7 +53,14 @@ def bars(table: "DataFrame", *, label: str, column: str) -> Any:
 
 
 def curves(table: "DataFrame", *, x: str, y: str, line: str) -> Any:
-    """Returns a plot with a line for each value of a column, and a ring around the row that is `chosen`."""
+    """Returns a plot with a line for each value of a column, and a ring around the row that is `chosen`.
+
+    Args:
+        table: The rows, in the order of the lines.
+        x: Column of the horizontal axis.
+        y: Column of the vertical axis.
+        line: Column whose values are lines.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4), layout="constrained")

@@ -14,13 +14,13 @@ import pytest
 # What several test modules import inside functions.
 LATER = (
     "accelerate",
-    "aiohttp",
     "bm25s",
     "datasets",
     "distributed",
     "ir_datasets",
     "matplotlib.backends.backend_svg",
     "matplotlib.figure",
+    "openai",
     "peft",
     "ranx",
     "rouge_score.rouge_scorer",

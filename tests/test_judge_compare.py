@@ -152,6 +152,12 @@ def test_random_pairs_and_the_first_items() -> None:
     assert rows(compare(many, model=Own(longer), limit=2), "reply_a", "reply_b") == every[:6]
 
 
+def test_own_replies_without_ids_and_those_of_a_dataset() -> None:
+    own = [{"item_id": "i1", "system": "mine", "hate_speech": HS, "text": "Ask the librarian."}]
+    found = compare(FIRST, own, model=Own(longer))
+    assert len(rows(found, "reply_a")) == 6 and found.to_frame("comparisons")["reply_b"].notna().all()
+
+
 def test_several_judges_are_ranked_and_written(tmp_path: Path, run_cli: RunCli) -> None:
     found = compare(FIRST, model=(Own(longer, "x"), Own(lambda *_: better("b"), "y")))
     assert rows(found, "rater", "n", table="raters") == [["x", 3], ["y", 3]]

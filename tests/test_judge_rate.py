@@ -388,6 +388,11 @@ def test_a_server_without_schemas_is_asked_without(server: Server) -> None:
     assert sum("response_format" in body for body in server.bodies) == 1
 
 
+def test_an_answer_without_its_type_of_content_is_read(server: Server) -> None:
+    server.behaviour = lambda body, n: Action(body=judge(body, n).body, headers={"Content-Type": "text/plain"})
+    assert run(server, aspect=["relevance"]).to_frame("ratings")["value"].notna().all()
+
+
 def test_failures_are_missing_and_asked_by_the_next_run(server: Server) -> None:
     def fails(body: Body, number: int) -> Action:
         refuses = texts_of(body)["counter_narrative"] == REPLIES[0]["text"] and aspect_of(body) == "relevance"

@@ -181,7 +181,7 @@ def test_an_interrupted_run_continues_with_the_same_texts(tiny: Path, runs: list
     kept = Kept()
     model = LocalModel(str(tiny), kept, batch_size=3)
     assert [*islice(model.replies(calls), 4)] == whole[:4] and runs == [3, 3]
-    kept.popitem()  # killed before the sixth answer was stored
+    kept.kept.popitem()  # killed before the sixth answer was stored
     model = LocalModel(str(tiny), kept, batch_size=3)
     assert [model.is_known(each) for each in calls] == [True] * 5 + [False] * 3
     assert [*model.replies(calls)] == whole and runs == [3, 3, 3, 2]

@@ -5,7 +5,6 @@ from .addresses import (
     hub_address as hub_address,
     mask_secrets as mask_secrets,
     one_line as one_line,
-    proxy_for as proxy_for,
     without_secrets as without_secrets,
 )
 from .atomic import (
@@ -14,23 +13,18 @@ from .atomic import (
     temporary_folder as temporary_folder,
     write_whole as write_whole,
 )
-from .checkpoints import (
-    Checkpoint as Checkpoint,
-    claim_folder as claim_folder,
-)
 from .columns import (
     JUDGEMENT as JUDGEMENT,
     MAPPED_COLUMNS as MAPPED_COLUMNS,
+    TEXTS as TEXTS,
     check_there as check_there,
     first_column as first_column,
-    typed_row as typed_row,
 )
 from .content import (
     card_template_path as card_template_path,
     catalogue_entry as catalogue_entry,
     content_folder as content_folder,
     count_noun as count_noun,
-    describe_failures as describe_failures,
     did_you_mean as did_you_mean,
     package_address as package_address,
     recipe_names as recipe_names,
@@ -48,13 +42,11 @@ from .descriptions import (
 from .files import (
     SUFFIXES as SUFFIXES,
     RowWriter as RowWriter,
-    check_row_target as check_row_target,
     list_configs as list_configs,
     parse_json as parse_json,
     part_files as part_files,
     read_rows as read_rows,
     read_text as read_text,
-    read_typed_rows as read_typed_rows,
     row_file as row_file,
 )
 from .forms import (
@@ -76,7 +68,6 @@ from .hub import (
 from .ids import (
     NORMALISATION_VERSION as NORMALISATION_VERSION,
     cell_list as cell_list,
-    cell_number as cell_number,
     cell_text as cell_text,
     decode_conan_id as decode_conan_id,
     file_sha256 as file_sha256,
@@ -90,7 +81,6 @@ from .ids import (
     name_with_hash as name_with_hash,
     normalise as normalise,
     optional_id as optional_id,
-    required_id as required_id,
     short_hash as short_hash,
 )
 from .leakage import (

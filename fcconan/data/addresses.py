@@ -160,22 +160,6 @@ def _problem(text: str) -> str | None:
     return None
 
 
-def proxy_for(url: str) -> Address | None:
-    """Returns the proxy that the environment names for an address, or None.
-
-    Raises:
-        InputError: The value in the environment is not the address of a proxy.
-    """
-    from urllib.request import getproxies, proxy_bypass  # slow to import
-
-    target = urlsplit(url)
-    named = getproxies().get(target.scheme)
-    if not named or proxy_bypass(target.hostname or ""):
-        return None
-    text = named if "://" in named else f"http://{named}"
-    return parse_address(text, f"{target.scheme}_proxy", example="http://proxy.example:3128")
-
-
 def environment_secrets() -> tuple[str, ...]:
     """Returns the keys, tokens and passwords of the environment and the stored token of the Hub, longest first."""
     found = {value.strip() for name, value in os.environ.items() if _SECRET_VARIABLE.search(name)}

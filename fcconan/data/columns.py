@@ -6,7 +6,7 @@ A mapping is `NAME=COLUMN` in options. NAME is a column of this package, and COL
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fcconan.data.schemas import COMPARISON, DTYPES, PAIR, RANKING, RATING, REPLY, VOTE, Columns
+from fcconan.data.schemas import COMPARISON, DTYPES, PAIR, RANKING, RATING, REPLY, VOTE
 from fcconan.errors import InputError
 
 # The column of the judgement. A file with a column for each rater has the judgements in those columns instead.
@@ -69,20 +69,6 @@ def check_there(name: str, lost: Sequence[str], row: Mapping[str, Any], cure: st
     if lost:
         columns = f"column{'s' * (len(lost) > 1)} {', '.join(map(repr, dict.fromkeys(lost)))}"
         raise InputError(f"{name} has no {columns}, but {', '.join(row) or 'none'}: {cure}")
-
-
-def typed_row(row: Mapping[str, Any], columns: Columns, place: str) -> dict[str, Any]:
-    """Returns a row with strings converted to numbers and truth values in the columns of these types.
-
-    Args:
-        row: The row.
-        columns: Names and types of the columns; others are unchanged.
-        place: Position of the row, for messages.
-
-    Raises:
-        InputError: A cell does not have the type of its column.
-    """
-    return {name: _typed(cell, columns.get(name), place, name) for name, cell in row.items()}
 
 
 def _typed(cell: Any, kind: str | None, place: str, name: str) -> Any:

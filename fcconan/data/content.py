@@ -19,11 +19,6 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}? " if near else ""
 
 
-def describe_failures(requests: int) -> str:
-    """Returns a phrase with the number of requests that failed temporarily."""
-    return f"{count_noun(requests, 'request')} failed for a passing reason"
-
-
 def content_folder() -> Path:
     """Returns the folder that holds `builders/`, `annotations/`, `benchmarks/` and `dataset_card.md`."""
     package = Path(__file__).resolve().parent.parent

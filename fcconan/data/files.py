@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from fcconan.data.addresses import one_line
-from fcconan.data.atomic import is_writable, new_file
-from fcconan.data.columns import typed_row
+from fcconan.data.atomic import new_file
 from fcconan.data.content import check_built
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
@@ -86,20 +85,6 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise InputError(f"{path} cannot be read ({one_line(error.strerror or error)}): check the path") from error
     except (ValueError, OverflowError) as error:  # pyarrow's, and dates after the year 9999
         raise InputError(f"{path} cannot be read ({one_line(error)}): check the file") from error
-
-
-def read_typed_rows(path: Path, columns: Columns) -> Iterator[Row]:
-    """Yields the rows of a file by `RowWriter`, with numbers and truth values also in CSV and TSV.
-
-    Args:
-        path: The file.
-        columns: Names and types of the columns; others are unchanged.
-
-    Raises:
-        InputError: The file cannot be read, or a cell does not have the type of its column.
-    """
-    for number, row in enumerate(read_rows(path), start=1):
-        yield typed_row(row, columns, f"{path}, row {number}")
 
 
 class RowWriter:
@@ -203,17 +188,6 @@ class _LineFeeds:
 
     def write(self, line: str) -> None:
         self._file.write(line.removesuffix("\r\n") + "\n")
-
-
-def check_row_target(path: Path) -> None:
-    """Checks before a long computation that a file of rows can be written.
-
-    Raises:
-        InputError: The file cannot be written.
-    """
-    _check_suffix(path)
-    if not is_writable(path):
-        raise InputError(f"{path} cannot be written: choose another file, in an existing folder")
 
 
 def _cell(value: Any) -> Any:

@@ -162,18 +162,6 @@ def optional_id(row: Row, column: str, place: str) -> str | None:
     raise _refused(row, column, place)
 
 
-def required_id(row: Row, column: str, place: str) -> str:
-    """Returns an id or a name as text.
-
-    Raises:
-        InputError: As in `optional_id`, or the id is missing.
-    """
-    found = optional_id(row, column, place)
-    if found is None:
-        raise _refused(row, column, place)
-    return found
-
-
 def with_ids(row: Row, place: str) -> dict[str, Any]:
     """Returns a row whose ids are text or None.
 
@@ -202,19 +190,6 @@ def cell_list(value: Any) -> list[Any]:
             if isinstance(found, list):
                 return found
     return [value]
-
-
-def cell_number(value: Any) -> float | None:
-    """Returns the value of a cell as a number; None for anything else.
-
-    Truth values, text with underscores (`1_000`) and integers beyond the range of floats are not numbers.
-    """
-    if isinstance(value, bool) or "_" in str(value):
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def cell_text(value: Any) -> str:

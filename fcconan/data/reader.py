@@ -74,6 +74,11 @@ def read(
         part.assign(**{ours: part[theirs] for ours, theirs in rows.rename.items() if theirs in part})
         for part, _ in parts
     ]
+    if ids and kind == "replies":  # the old reader derives those of a source without them
+        named = {"reply_id", "item_id", "system"}
+        renamed = [
+            part if named <= {*part} else open_table("replies", [part], complete=False).to_frame() for part in renamed
+        ]
     frame, name = pd.concat(renamed, ignore_index=True), "+".join(name for _, name in parts)
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
     if unknown := [ours for ours in rows.rename if ours not in MAPPED_COLUMNS]:
@@ -96,7 +101,7 @@ def read(
     # The kind whose own columns are there, without a hint the last one.
     kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
     used = {*rows.rename.values(), *rows.filter} - {*rows.rename}
-    return _typed(kind, frame.reset_index(drop=True), name, used, ids), kind, name
+    return _typed(kind, frame.reset_index(drop=True), name, used), kind, name
 
 
 def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFrame", str]:
@@ -131,7 +136,7 @@ def _hash(frame: "DataFrame") -> str:
     return hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]
 
 
-def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str], ids: bool) -> "DataFrame":
+def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":
     """Returns rows with the columns of their kind, ids as text and numbers as floats.
 
     Args:
@@ -139,7 +144,6 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str], ids:
         frame: The rows.
         name: Name of the data, for messages.
         used: Columns under another name and columns of filters: neither is an aspect.
-        ids: Whether missing ids of replies are derived.
     """
     import numpy as np
     import pandas as pd
@@ -157,13 +161,6 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str], ids:
                 f"{name} has neither value nor a column of numbers for each aspect, only {', '.join(frame)}"
             )
         frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
-    if ids and kind == "replies":
-        known = {"reply_id", "item_id", "system"} <= set(frame)
-        without = frame["reply_id"].isna() if known else pd.Series(True, index=frame.index)  # one of several sources
-        if without.any():  # the old reader derives the ids
-            own = frame[without]
-            made = open_table("replies", [own.dropna(axis=1, how="all") if known else own], complete=False).to_frame()
-            frame = pd.concat([frame[~without], made.set_axis(own.index)]).sort_index() if known else made
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")

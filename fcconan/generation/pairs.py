@@ -114,7 +114,11 @@ def read_pairs(source: RowSource, rows: Rows = Rows()) -> tuple["DataFrame", str
 
 
 def pool_of(dataset: RowSource, source: RowSource | None, rows: Rows) -> tuple["DataFrame", str]:
-    """Returns the pairs of a source, or of the training part of the dataset; see `read_pairs`."""
+    """Returns the pairs of a source, or of the training part of the dataset; see `read_pairs`.
+
+    Raises:
+        InputError: There are no pairs.
+    """
     own = dataset if source is None else source
     is_folder = isinstance(own, str | PathLike) and Path(own).suffix not in SUFFIXES
     rename = rows.rename if source is None else {}

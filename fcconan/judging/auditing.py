@@ -3,13 +3,14 @@
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
 
-from fcconan.data import RowSource, read, reply_texts
+from fcconan.data import TEXTS, RowSource, read, reply_texts
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.parsing import PATTERNS, is_refusal
@@ -87,7 +88,7 @@ def audit(
         comparisons: The same with comparisons.
         replies: The judged replies, for lengths, refusals and systems.
         self_judge: System of the same model as a rater, as in `--self-judge.RATER SYSTEM`; default: that of its name.
-        rows: Which ratings and comparisons are read.
+        rows: Which ratings and comparisons are read; names of text columns are those of the replies.
         bootstrap: Resamples.
 
     Returns:
@@ -110,14 +111,16 @@ def audit(
     given = {kind: each if isinstance(each, tuple) else (each,) for kind, each in given.items()}
     if not any(given.values()):
         raise InputError("found nothing to audit, expected ratings or comparisons: give --ratings or --comparisons")
+    texts = {ours: theirs for ours, theirs in rows.rename.items() if ours in TEXTS}
+    names = {ours: theirs for ours, theirs in rows.rename.items() if ours not in TEXTS}
     tables, identity = dict.fromkeys(given, pd.DataFrame()), dict[str, Any]()
     for kind, each in given.items():
         if each:
-            tables[kind], _, identity[kind] = read(kind, *each, rows=rows)
+            tables[kind], _, identity[kind] = read(kind, *each, rows=replace(rows, rename=names))
     rated, compared = tables.values()
     about = pd.DataFrame(columns=["item_id", "system", "words", "refuses"], dtype=object)
     if replies is not None:
-        table, _, identity["replies"] = read("replies", replies)
+        table, _, identity["replies"] = read("replies", replies, rows=Rows(rename=texts))
         about = reply_texts(table.drop_duplicates("reply_id"), identity["replies"]).set_index("reply_id")
         about = about.assign(words=about["text"].str.split().str.len(), refuses=about["text"].map(is_refusal))
     about = about.astype({"words": float, "refuses": float})
@@ -358,8 +361,8 @@ def _measured(found: Sequence[Mapping[str, Any]], bootstrap: Bootstrap) -> "Data
     import pandas as pd
 
     items = pd.Index(pd.concat([each["rows"]["item_id"] for each in found]).unique())
-    values = [each["statistic"] for each in found]
-    drawn: dict[int, tuple[Statistic, list[Floats]]] = {}
+    values: list[Any] = [each["statistic"] for each in found]
+    drawn: dict[int, tuple[Any, list[Floats]]] = {}
     for place, each in enumerate(found):
         if callable(values[place]):
             of = values[place](items.get_indexer(each["rows"]["item_id"]), len(items)) if len(each["rows"]) else None

@@ -41,8 +41,12 @@ class Passages:
         from bm25s.stopwords import STOPWORDS_EN_PLUS
         from rank_bm25 import BM25Plus
 
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        texts = (text for file in files for text in _texts(file))
+        texts: list[str] = []
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.suffix in (".txt", ".md"):
+                texts += re.split(r"\n\s*\n", read_text(file))
+            elif file.suffix in SUFFIXES:
+                texts += [str(row[each]) for row in read_rows(file) for each in COLUMNS if row.get(each)]
         self._passages = [*dict.fromkeys(filter(None, (" ".join(text.split()) for text in texts)))]
         if not self._passages:
             raise InputError(
@@ -69,12 +73,3 @@ class Passages:
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
-
-
-def _texts(file: Path) -> list[str]:
-    """Returns the passages of a file; none if it is of another kind."""
-    if file.suffix in (".txt", ".md"):
-        return re.split(r"\n\s*\n", read_text(file))
-    if file.suffix in SUFFIXES:
-        return [str(row[each]) for row in read_rows(file) for each in COLUMNS if row.get(each)]
-    return []

@@ -139,7 +139,10 @@ def calibrate(
     for turn in range(1, rounds + 1):
         refinements: list[tuple[dict[str, Any], ChatRequest]] = []
         for parent in _usable(found)[:keep]:
-            errors = _errors(parent, grade, parts["draft"])
+            rated_by = parts["draft"].assign(given=grade(parent["steps"], parts["draft"]))
+            error = (rated_by["given"] - rated_by["value"]).abs()
+            wrong = rated_by[error > 0]
+            errors = wrong.iloc[np.argsort(-error[wrong.index].to_numpy(), kind="stable")[:ERRORS]]
             for edit in EDITS if len(errors) else ():
                 made = {"candidate": len(found) + len(refinements) + 1, "how": edit, "round": turn}
                 made |= {"parent": parent["candidate"], "temperature": TEMPERATURES[1], "examples": errors}
@@ -285,13 +288,6 @@ def _usable(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
             "another --drafter or --model"
         )
     return sorted(able, key=lambda each: -each["value"])
-
-
-def _errors(parent: dict[str, Any], grade: Any, frame: "DataFrame") -> "DataFrame":
-    """Returns the examples with the largest errors by a candidate's steps, with the grades `given`."""
-    rated = frame.assign(given=grade(parent["steps"], frame))
-    error = (rated["given"] - rated["value"]).abs()
-    return rated[error > 0].iloc[np.argsort(-error[error > 0].to_numpy(), kind="stable")[:ERRORS]]
 
 
 def _calls(task: Task, aspect: Aspect, steps: Sequence[str], frame: "DataFrame") -> list[ChatRequest]:

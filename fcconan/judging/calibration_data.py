@@ -22,7 +22,19 @@ LARGEST_GROUP = 0.1  # share of all HS; larger groups with common CNs cannot be 
 def rated_examples(
     task: Task, aspect: Aspect, replies: RowSource, ratings: RowSource | None, limit: int | None, rows: Rows
 ) -> "tuple[DataFrame, dict[str, Any], list[str]]":
-    """Returns the replies that people rated (reply_id, item, texts, value), the names of the data, and notes."""
+    """Returns the replies that people rated (reply_id, item, texts, value), the names of the data, and notes.
+
+    Args:
+        task: Task, whose context names the texts.
+        aspect: Aspect of the ratings.
+        replies: The replies.
+        ratings: The ratings; default: those of the source of the replies.
+        limit: Largest number of replies, the first ones.
+        rows: Which replies are read; of ratings only the split.
+
+    Raises:
+        InputError: People rated none of the replies on the aspect, or a rating is out of range.
+    """
     frame, _, name = read("replies", replies, rows=rows)
     given, _, rated_name = read("ratings", replies if ratings is None else ratings, rows=Rows(split=rows.split))
     by_people = given[given["aspect"].eq(aspect.name) & given["value"].notna()]

@@ -162,20 +162,21 @@ def compare(
         replies = replies[replies["item_id"].isin(replies["item_id"].unique()[:limit])]
     chosen = draw_pairs(reply_pairs(replies.to_dict("records")), pairs, seed)
     plans = [_plan(a, b, form, orders, seed) for a, b in chosen]
-    calls = [
-        _request(form, *((a, b) if side == "a" else (b, a)))
-        for (a, b), (sides, _) in zip(chosen, plans, strict=True)
-        for side in sides
-    ]
+    calls = []
+    for (a, b), (sides, _) in zip(chosen, plans, strict=True):
+        for first, second in ((a, b) if side == "a" else (b, a) for side in sides):
+            texts = (first["hate_speech"], first["text"], second["text"], *first["references"][:1])
+            variables = dict(zip(form.variables, texts, strict=False))
+            calls.append(ChatRequest(form.render(variables), form.sampling, form.schema, variables=variables))
     models = [open_model(each, endpoint) for each in (model if isinstance(model, tuple | list) else (model,))]
     if not models:
         raise InputError("found no model, expected one or more: give --model NAME")
-    sample = form.render({each: f"<{each}>" for each in form.variables})
+    hashed = short_hash(json.dumps(form.render({each: f"<{each}>" for each in form.variables}), sort_keys=True))
     identity: dict[str, Any] = {
         "data": name,
         "models": ",".join(f"{each.name}@{short_hash(json.dumps(each.identity, sort_keys=True))}" for each in models),
         "format": "-".join(form.name),
-        "prompt": short_hash(json.dumps(sample, sort_keys=True)),
+        "prompt": hashed,
         "orders": orders,
         **{"pairs": pairs, "limit": limit, "again": ask_again},
         "sampling": ",".join(f"{key}={value}" for key, value in vars(form.sampling).items() if value not in (None, ())),
@@ -184,7 +185,7 @@ def compare(
         planned = [plan_requests(each, calls) for each in models]
         requests = pd.concat([each["requests"] for each in planned], ignore_index=True)
         return Result("judge compare", {"requests": requests, "messages": planned[0]["messages"]}, identity)
-    unusual = [*form.name, *[orders] * (orders != "both"), *[f"prompt-{identity['prompt'][:6]}"] * (prompt is not None)]
+    unusual = [*form.name, *[orders] * (orders != "both"), *[f"prompt-{hashed[:6]}"] * (prompt is not None)]
     found, notes, heard = [], [], dict[str, str]()
     for each in models:
         rater = each.name if unusual == ["choice"] else f"{each.name}:{'-'.join(unusual)}"
@@ -263,12 +264,6 @@ def _plan(a: Row, b: Row, form: Form, orders: str, seed: int) -> tuple[str, str 
     return "ab" if orders == "both" else "a", None
 
 
-def _request(form: Form, first: Row, second: Row) -> ChatRequest:
-    texts = (first["hate_speech"], first["text"], second["text"], *first["references"][:1])
-    variables = dict(zip(form.variables, texts, strict=False))
-    return ChatRequest(form.render(variables), form.sampling, form.schema, variables=variables)
-
-
 def _read(form: Form, heard: dict[str, str], _: ChatRequest, answer: ChatResponse) -> Said:
     """Reads an answer, where `a` is the reply shown first, and keeps the first words for each reason."""
     found = Said(None, answer.reason or "empty")
@@ -290,9 +285,7 @@ def _row(a: Row, b: Row, rater: str, without: str | None, answers: Mapping[str, 
     reason = ab.reason or ba.reason if without in (None, "identical") else without
     verdicts = {each.verdict for each in said.values()}
     verdict = "invalid" if reason else verdicts.pop() if len(verdicts) == 1 else "tie"
-    scores: list[Any] = (
-        [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
-    )
+    scores: Any = [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
     means = np.mean(scores, axis=0).tolist() if scores else (None, None)
     return {
         **comparison_row(a, b, rater, "model", verdict, reason),

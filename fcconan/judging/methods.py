@@ -150,6 +150,15 @@ def plan_rating(
 ) -> RatingPlan:
     """Returns how replies are rated, with the defaults of the method.
 
+    Args:
+        name: Name or file of the task.
+        aspects: Names of its aspects; none for all.
+        method: Method of rating.
+        prompt: File with another prompt than that of the method.
+        steps: Files of calibrated steps.
+        samples: Number of answers to each question.
+        given: Settings of sampling.
+
     Raises:
         InputError: Task, aspects, prompt or steps cannot be used.
     """

@@ -10,6 +10,7 @@ from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.judging.prompts import json_object, json_request
+from fcconan.judging.rubrics import reply_task
 from fcconan.judging.tasks import Task, dump_task
 from fcconan.models import ChatRequest, Model, Sampling, model_notes, open_model, plan_requests, usage_table
 from fcconan.result import Result
@@ -123,6 +124,4 @@ def _task(scale: dict[str, Any], definition: str, drafted: str) -> Task:
         given = {}
     aspect = scale | {"question": given.get("question") or definition, "steps": given.get("steps") or []}
     aspect["grades"] = given.get("grades") or {}
-    question = "Rate the counter-narrative as a reply to the hateful message."
-    of = {"name": str(scale["name"]).replace("_", "-"), "title": scale["title"], "unit": "reply", "question": question}
-    return Task.model_validate({**of, "aspects": [aspect]})
+    return reply_task(str(scale["name"]).replace("_", "-"), scale["title"], [aspect])

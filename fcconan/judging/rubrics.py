@@ -44,12 +44,22 @@ def load_rubric(name: str) -> Task:
         return load_task(name)
     text = read_text(path)
     try:
-        rubrics = _from_csv(text) if path.suffix == ".csv" else _from_json(text, path.stem)
+        if path.suffix == ".csv":
+            titles, rubrics = (row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row)
+        else:
+            found = json.loads(text)
+            found = {path.stem: found} if "criteria" in found else found["rubrics"]
+            titles, rubrics = [*found], [*found.values()]
         stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
-        aspects = [_aspect(title, rubric) for title, rubric in rubrics.items()]
-        return _task(stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-"), f"Rubrics of {path.name}", aspects)
+        aspects = [_aspect(title, rubric) for title, rubric in zip(titles, rubrics, strict=True)]
+        return reply_task(
+            stem if stem[:1].isalpha() else f"rubric-{stem}".strip("-"), f"Rubrics of {path.name}", aspects
+        )
     except ValidationError as error:
-        raise InputError(f"{path}: {_problem(error)}") from error
+        last = error.errors()[-1]  # of the errors of a union, that of the object
+        where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # pydantic adds names with brackets
+        said = ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))
+        raise InputError(f"{path}: {said}") from error
     except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
         raise InputError(
             f"{path} holds no rubrics ({error!r}), expected a column for each aspect and one row, or a JSON object "
@@ -57,7 +67,7 @@ def load_rubric(name: str) -> Task:
         ) from error
 
 
-def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) -> Task:
+def reply_task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) -> Task:
     """Returns a task that rates replies.
 
     Raises:
@@ -69,24 +79,12 @@ def _task(name: str, title: str, aspects: Sequence[Mapping[str, Any] | Aspect]) 
     )
 
 
-def _from_csv(text: str) -> dict[str, str]:
-    names, prompts = (row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row)
-    return dict(zip(names, prompts, strict=True))
-
-
-def _from_json(text: str, stem: str) -> dict[str, str]:
-    found = json.loads(text)
-    rubrics = {stem: found} if "criteria" in found else found["rubrics"]
-    return {title: rubric if isinstance(rubric, str) else _lines(rubric) for title, rubric in rubrics.items()}
-
-
-def _lines(rubric: Mapping[str, str]) -> str:
-    """Returns a rubric of prometheus-eval as lines, each without line breaks that could begin another grade."""
-    texts = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in rubric.items() if _DESCRIBED.fullmatch(key)}
-    return "\n".join(label + " ".join(text.split()) for label, text in {"": rubric["criteria"], **texts}.items())
-
-
-def _aspect(title: str, rubric: str) -> dict[str, Any]:
+def _aspect(title: str, rubric: str | Mapping[str, str]) -> dict[str, Any]:
+    if not isinstance(rubric, str):
+        # Lines without breaks that could begin another grade.
+        lines = {_DESCRIBED.sub(r"Score \1: ", key): text for key, text in rubric.items() if _DESCRIBED.fullmatch(key)}
+        texts = {"": rubric["criteria"], **lines}.items()
+        rubric = "\n".join(label + " ".join(text.split()) for label, text in texts)
     asked, *rest = _GRADE.split(rubric)
     parts = zip(rest[::3], rest[1::3], rest[2::3], strict=True)
     described = [(int(score or star), text) for score, star, text in parts]
@@ -101,9 +99,3 @@ def _aspect(title: str, rubric: str) -> dict[str, Any]:
         "high": max(grades),  # the best grade on all scales of the papers
         "grades": grades,
     }
-
-
-def _problem(error: ValidationError) -> str:
-    last = error.errors()[-1]  # of the errors of a union, that of the object
-    where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # names added by pydantic have brackets
-    return ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))

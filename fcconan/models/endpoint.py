@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from time import monotonic, time
 from typing import Any, NamedTuple
 
-from fcconan.data import OPENAI_URL, endpoint_address, one_line
+from fcconan.data import OPENAI_URL, endpoint_address, one_line, without_secrets
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.models.requests import PASSING_REASONS, ChatRequest, ChatResponse, FailureReason, read_reply
@@ -68,9 +68,9 @@ class EndpointModel:
     """A model of an endpoint.
 
     A request that fails by a timeout, a broken connection, status 408, 409, 429 or 5xx, or an unreadable body is
-    repeated after 1, 2, 4 and 8 s, or after the time of `Retry-After`. A field that the server refuses is left out of
-    this and all later requests of the run, with a note. Status 3xx, 401, 402, 403, 405, an unknown model, and 20 equal
-    failures in a row at the beginning, or of the endpoint, end the run.
+    repeated after 1, 2, 4 and 8 s, or as `Retry-After` states. A field that the server refuses is left out of this and
+    all later requests of the run, with a note. Status 3xx, 401, 402, 403, 405, an unknown model, and 20 equal failures
+    in a row at the beginning, or of the endpoint, end the run.
 
     Args:
         name: Name of the model at the endpoint.
@@ -202,7 +202,11 @@ class EndpointModel:
                     flying[key] = sent = pool.submit(self._ask, whole, check)
                     sent.add_done_callback(partial(landed, key))
                     waiting.append(sent)
-                while waiting and (len(waiting) > _AHEAD * self._endpoint.concurrency or _is_done(waiting[0])):
+                while waiting and (
+                    len(waiting) > _AHEAD * self._endpoint.concurrency
+                    or isinstance(waiting[0], Outcome)
+                    or waiting[0].done()
+                ):
                     yield self._counted(waiting.popleft(), errors)
             while waiting:
                 yield self._counted(waiting.popleft(), errors)
@@ -210,6 +214,8 @@ class EndpointModel:
             # Requests in flight end, and their answers are stored; others are not sent.
             self._is_over.set()
             pool.shutdown(cancel_futures=True)
+            if (client := self.__dict__.pop("_client", None)) is not None:
+                client.close()  # a server may keep connections open
 
     def _counted(self, sent: Outcome | Future[Outcome], errors: list[BaseException]) -> Outcome:
         outcome = sent.result() if isinstance(sent, Future) else sent
@@ -277,6 +283,7 @@ class EndpointModel:
                 body["max_completion_tokens"] = body.pop("max_tokens")
             try:
                 found = client.post(whole["path"], cast_to=object, body=body)
+                found = from_json(found) if isinstance(found, str) else found  # a server that names no type of content
                 check(whole["body"], found)
             except ValueError as error:  # also of JSON
                 return Outcome(reason="bad_body", detail=one_line(error)), None
@@ -285,7 +292,12 @@ class EndpointModel:
             except openai.APIConnectionError as error:
                 return Outcome(reason="connection", detail=one_line(error.__cause__ or error)), None
             except openai.APIStatusError as error:
-                message, code = _message(error)
+                message, code = error.response.text, None
+                with suppress(ValueError, KeyError, TypeError, AttributeError):  # not in OpenAI's shape
+                    said = from_json(message)["error"]
+                    message, code = said["message"], said.get("code")
+                message = without_secrets(message[:_LONGEST_MESSAGE], self._address.secrets)
+                message = one_line(message, _LONGEST_MESSAGE)
                 if (
                     not self._newer_limit
                     and "max_completion_tokens" in message
@@ -352,7 +364,7 @@ class EndpointModel:
 
 
 def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
-    """Reads the prices of a model for a million tokens of prompts and answers; None without prices.
+    """Reads the prices of a model for a million tokens of prompts and answers, and returns both; None without prices.
 
     Raises:
         InputError: The file has no two numbers for the model, or there is a limit of cost without prices.
@@ -371,19 +383,6 @@ def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
             f"{endpoint.prices} has {found!r} for {model}, expected `{model}: {{input: 2.5, output: 10}}` for a "
             "million tokens: add it"
         ) from error
-
-
-def _is_done(sent: Outcome | Future[Outcome]) -> bool:
-    return not isinstance(sent, Future) or sent.done()
-
-
-def _message(error: Any) -> tuple[str, object]:
-    """Returns message and code of an error in OpenAI's shape; otherwise the text of the body."""
-    said, code = error.response.text, None
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        found = from_json(said)["error"]
-        said, code = found["message"], found.get("code")
-    return one_line(said[:_LONGEST_MESSAGE], _LONGEST_MESSAGE), code
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

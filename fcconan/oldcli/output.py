@@ -81,12 +81,6 @@ def _fitting(widths: Sequence[int], room: int) -> list[list[int]]:
     return groups or [[0]]
 
 
-def tell_progress(line: str) -> None:
-    """Prints the stage of a long command, on a terminal only."""
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr)
-
-
 def check_json_target(path: Path | None, out: Path | None) -> None:
     """Checks before long work that a result can be written, and outside the folder that the work writes, if any.
 

@@ -78,35 +78,6 @@ def check_existing(
             )
 
 
-def has_own_rows(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:
-    """Returns whether a file is empty or all its rows are those of the command; the check of targets refuses folders.
-
-    Args:
-        path: The file.
-        is_own: Whether the command made a row.
-    """
-    from fcconan.data import read_rows
-
-    if not path.is_file() or not path.stat().st_size:
-        return True
-    try:
-        rows = list(read_rows(path))
-    except InputError:
-        return False
-    return bool(rows) and all(map(is_own, rows))
-
-
-def name_of_model(model: str) -> str:
-    """Returns the name that a model has in rows, from its name on the command line."""
-    kind, _, rest = model.partition(":")
-    folder = Path(rest).expanduser()
-    if kind == "replay":
-        return f"replay:{folder.stem}"
-    if kind == "local":
-        return folder.resolve().name if folder.is_dir() else rest
-    return model
-
-
 def _path_in(value: str | Path) -> Path:
     """Returns the path that a value names, without a part or labels (`FOLDER:PART`)."""
     before, _, after = str(value).rpartition(":")

@@ -49,21 +49,6 @@ def format_number(value: float | None, digits: int = 3) -> str:
     return MISSING if value is None else f"{value:.{digits}f}"
 
 
-def format_interval(low: float | None, high: float | None, digits: int = 3) -> str:
-    """Returns an interval as tables show it."""
-    return MISSING if low is None or high is None else f"[{low:.{digits}f}, {high:.{digits}f}]"
-
-
-def format_row_interval(row: Row) -> str:
-    """Returns the interval of a row with `low` and `high`."""
-    return format_interval(row["low"], row["high"])
-
-
-def format_counts(counts: Mapping[str, int]) -> str:
-    """Returns counts by name in one cell."""
-    return ", ".join(f"{name} {count}" for name, count in counts.items()) or MISSING
-
-
 def number_columns(table: DisplayTable) -> list[bool]:
     """Returns for each column whether it holds numbers, which are set flush right; the first one names the row."""
     return [place > 0 and all(_is_number(row[place]) for row in table.rows) for place in range(len(table.columns))]

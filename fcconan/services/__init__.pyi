@@ -65,7 +65,6 @@ from .locations import (
     cached_folder as cached_folder,
     check_files as check_files,
     dataset_folder as dataset_folder,
-    model_files as model_files,
 )
 from .options import (
     LARGEST_SEED as LARGEST_SEED,

@@ -53,18 +53,6 @@ def check_files(
         seen.append((option, path))
 
 
-def model_files(names: Iterable[str]) -> tuple[list[Path], list[Path]]:
-    """Returns the files and the folders that names of models mean: recorded outputs, models on this machine."""
-    files, folders = [], []
-    for name in names:
-        kind, _, rest = name.partition(":")
-        if kind == "replay" and rest:
-            files.append(Path(rest))
-        elif kind == "local" and rest:
-            folders.append(Path(rest).expanduser())
-    return files, folders
-
-
 def _same(path: Path, other: Path) -> bool:
     if path.resolve() == other.resolve():
         return True

@@ -483,21 +483,11 @@ def test_replies_are_compared_with_each_other_unless_they_are_the_same() -> None
         comparison_units(REPLIES, n_pairs=4)
 
 
-def test_a_choice_of_comparisons_connects_all_systems() -> None:
+def test_a_choice_of_comparisons_is_random_and_repeatable() -> None:
     rows = [reply(f"i{item}", system, f"{system} on {item}") for item in range(5) for system in "abcd"]
-    for seed in range(3):
-        chosen = comparison_units(rows, n_pairs=3, seed=seed)
-        met = [{str(unit.reply_a)[-1], str(unit.reply_b)[-1]} for unit in chosen.units]
-        assert len(met) == 3
-        reached = met.pop()
-        while joined := next((pair for pair in met if pair & reached), None):
-            met.remove(joined)
-            reached |= joined
-        assert reached == set("abcd")
-        assert len(chosen.texts["replies.jsonl"]) <= 6  # of the chosen ones only
-        assert chosen == comparison_units(rows, n_pairs=3, seed=seed)
-    with pytest.raises(InputError, match=r"2 comparisons cannot connect 4 systems"):
-        comparison_units(rows, n_pairs=2)
+    chosen, other = (comparison_units(rows, n_pairs=3, seed=seed) for seed in (0, 1))
+    assert len(chosen.units) == 3 and len(chosen.texts["replies.jsonl"]) <= 6  # of the chosen ones only
+    assert chosen == comparison_units(rows, n_pairs=3, seed=0) and chosen.units != other.units
 
 
 def test_anchors_and_quiz_are_units_with_an_answer() -> None:

@@ -45,7 +45,6 @@ def _content(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("judge rat", "No such command 'rat'. Did you mean 'rate'? See `fcconan judge --help`."),
         ("build", "Missing argument 'recipe'. See `fcconan build --help`."),
         ("build demo", "Missing option '--out'. See `fcconan build --help`."),
         ("build demo --out", "Option '--out' requires an argument."),

@@ -33,8 +33,6 @@ def _refused(run_cli: RunCli, command: str) -> str:
 WRITING = (
     "list --json {}",
     "build demo --out out --json {}",
-    "judge rate replies.csv --task cseval --model replay:recorded.csv --out {}",
-    "judge rate replies.csv --task cseval --model replay:recorded.csv --out o.csv --json {}",
 )
 
 
@@ -59,33 +57,6 @@ def test_a_link_to_itself_is_refused(run_cli: RunCli, command: str) -> None:
     assert "loop.csv" in _refused(run_cli, command.format("loop.csv"))
 
 
-@pytest.mark.parametrize("name", [".", "/"])
-def test_a_journal_is_a_file(run_cli: RunCli, name: str) -> None:
-    assert (
-        _refused(run_cli, f"judge rubric x --definition d --model m --out o.yaml --response-cache {name}")
-        == f"--response-cache is '{name}': give the name of a file"
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "name: !!timestamp soon\n",
-            "prices.yaml, line 1: 'soon' is not a valid timestamp; put it in quotes if it is text",
-        ),
-        (None, "prices.yaml is not a regular file: give a YAML file"),
-    ],
-)
-def test_yaml_that_is_none(run_cli: RunCli, text: str | None, said: str) -> None:
-    if text is None:
-        os.mkfifo("prices.yaml")  # the old code waited for a writer
-    else:
-        Path("prices.yaml").write_text(text, encoding="utf-8")
-    command = "judge rate replies.csv --task cseval --model m --prices prices.yaml --dry-run --out o.csv"
-    assert _refused(run_cli, command) == said
-
-
 def _shell(line: str) -> "subprocess.CompletedProcess[str]":
     command = line.format(f'"{sys.executable}" -m fcconan')
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
@@ -95,8 +66,3 @@ def test_a_closed_standard_output_is_no_error() -> None:
     done = _shell("{} list --json list.json >&-")
     assert (done.returncode, done.stderr) == (0, "")
     assert "demo" in Path("list.json").read_text(encoding="utf-8")
-
-
-def test_a_complaint_never_goes_to_standard_output() -> None:
-    done = _shell("{} judge audit --ratings none.csv 2>&-")
-    assert (done.returncode, done.stdout) == (2, "")

@@ -29,11 +29,6 @@ NEEDED: dict[str, list[object]] = {
     "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
     "annotate simulate": ["c", "--out", "out"],
-    "judge rate": ["data", "--task", "t", "--model", "m", "--out", "out"],
-    "judge compare": ["data", "--model", "m", "--out", "out"],
-    "judge calibrate": ["data", "--task", "t", "--aspect", "a", "--model", "m", "--out", "out"],
-    "judge audit": ["--ratings", "r"],
-    "judge rubric": ["name", "--definition", "d", "--model", "m", "--out", "out"],
 }
 
 
@@ -70,45 +65,15 @@ def test_the_largest_seed_can_be_used(run_cli: RunCli) -> None:
     assert "--seed" not in _refused(run_cli, "bench", "data", "--seed", LARGEST_SEED)
 
 
-ASKING = "judge rate r.csv --task cseval --model m --out out.csv"
-
-
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (f"{ASKING} --samples 1000000000", "'--samples'"),
-        (f"{ASKING} --limit {10**30}", "'--limit'"),
-        (f"judge compare r.csv --model m --out out --pairs {10**30}", "'--pairs'"),
-        ("judge rubric x --definition d --model m --out out --high 1000000000", "'--high'"),
         (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
         (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),
-        *((f"{command} --resamples {10**30}", "'--resamples'") for command in ("judge audit --ratings r",)),
     ],
 )
 def test_a_number_that_would_never_end_is_refused(run_cli: RunCli, command: str, said: str) -> None:
     assert f"Invalid value for {said}: " in _refused(run_cli, *command.split())
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("timeout", "nan"),
-        ("timeout", "inf"),
-        ("timeout", "1e308"),
-        ("timeout", "-1"),
-        ("timeout", "0"),
-        ("requests_per_minute", "nan"),
-        ("requests_per_minute", "-1"),
-        ("requests_per_minute", "0"),
-        ("retries", str(10**30)),
-        ("concurrency", str(10**30)),
-    ],
-)
-def test_a_number_of_a_connection_is_refused(run_cli: RunCli, tmp_path: Path, option: str, value: str) -> None:
-    (tmp_path / "r.csv").write_text("hate_speech,text,system\nEvery Tessok cheats.,Who saw it?,a\n")
-    done = run_cli(*ASKING.split(), f"--{option.replace('_', '-')}={value}", OPENAI_API_KEY="x")
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert done.stderr.startswith(f"fcconan: Invalid value for '--{option.replace('_', '-')}': Input should be ")
 
 
 def test_a_build_starts_no_more_threads_than_it_has_files(run_cli: RunCli) -> None:

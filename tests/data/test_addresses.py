@@ -13,11 +13,9 @@ from fcconan.data.addresses import (
     environment_secrets,
     mask_secrets,
     parse_address,
-    proxy_for,
     without_secrets,
 )
 from fcconan.errors import InputError
-from fcconan.models.requests import Request
 
 EXAMPLE = "https://api.example/v1"
 USER, PASSWORD = "ombrey-user", "tarn-lamp-9"
@@ -100,31 +98,6 @@ def test_the_login_becomes_the_header_of_rfc_7617_and_is_found_as_a_secret(user:
     assert {encoded, password or user} <= set(address.secrets)
     assert address.with_login == text
     assert parse_address(address.with_login, "x", example=EXAMPLE) == address
-
-
-def test_the_key_of_a_request_is_the_one_of_earlier_versions_and_the_same_with_a_login() -> None:
-    # Computed with version 0.1.0: users have paid for the answers under these keys.
-    expected = "68c51e4fc59b89eab59adc98968b6c25eef0c040420c34762904e3240d043bfb"
-    for text in ("http://Endpoint.example:8000/v1/", "http://me:tarn-lamp-9@endpoint.example:8000/v1"):
-        endpoint = parse_address(text, "x", example=EXAMPLE).url
-        whole = {"endpoint": endpoint, "path": "/chat/completions", "body": {"model": "m"}, "sample": 0}
-        assert Request(whole).key == expected
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_of_the_environment_is_an_address(monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv(f"{scheme}_proxy", "me:tarn-lamp-9@proxy.example:3128")
-    assert proxy_for(f"{scheme}://endpoint.example/v1") == Address("http://proxy.example:3128", "me", "tarn-lamp-9")
-    monkeypatch.setenv(f"{scheme}_proxy", "http://me:tarn-lamp-9@proxy.example:port")
-    with pytest.raises(
-        InputError, match=rf"^{scheme}_proxy: 'http://proxy\.example:\*\*\*' is not an address"
-    ) as caught:
-        proxy_for(f"{scheme}://endpoint.example/v1")
-    assert "tarn" not in str(caught.value)
-    monkeypatch.setenv("no_proxy", "endpoint.example")
-    assert proxy_for(f"{scheme}://endpoint.example/v1") is None
 
 
 @pytest.mark.parametrize(

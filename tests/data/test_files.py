@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.data.files import RowWriter, check_row_target, read_rows
+from fcconan.data.files import RowWriter, read_rows
 from fcconan.errors import InputError
 
 SUFFIXES = [".parquet", ".jsonl", ".csv", ".tsv"]
@@ -292,14 +292,9 @@ def test_where_no_file_can_be_written_is_bad_input(tmp_path: Path, suffix: str) 
     folder = tmp_path / f"folder{suffix}"
     folder.mkdir()
     for path in (folder, tmp_path / "nowhere" / f"a{suffix}"):
-        with pytest.raises(InputError, match="cannot be written: choose another file, in an existing folder"):
-            check_row_target(path)
         with pytest.raises(InputError, match=r"cannot be written \(.*\): choose another file"):
             write(path, ROWS)
     assert list(folder.iterdir()) == []
-    check_row_target(tmp_path / f"a{suffix}")
-    with pytest.raises(InputError, match="has an unknown suffix"):
-        check_row_target(tmp_path / "a.txt")
 
 
 def test_rows_may_come_from_a_generator_that_reads_the_same_file(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fcconan.data.ids import cell_list, cell_text, optional_id, required_id, with_ids
+from fcconan.data.ids import cell_list, cell_text, optional_id, with_ids
 from fcconan.errors import InputError
 
 
@@ -31,13 +31,6 @@ def test_what_is_no_id_is_refused(value: Any) -> None:
     with pytest.raises(InputError) as refused:
         optional_id({"rater": value}, "rater", "x.jsonl, row 3")
     assert str(refused.value) == f"x.jsonl, row 3: rater is {value!r}, expected a name or an id; correct the row"
-
-
-@pytest.mark.parametrize("value", [None, "", math.nan])
-def test_an_id_that_is_needed_is_there(value: Any) -> None:
-    assert required_id({"rater": 0}, "rater", "row 1") == "0"
-    with pytest.raises(InputError, match=rf"^row 1: rater is {value!r}, expected a name or an id; correct the row$"):
-        required_id({"rater": value}, "rater", "row 1")
 
 
 def test_ids_of_a_row_become_text_and_other_cells_stay() -> None:

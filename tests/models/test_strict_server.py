@@ -1,13 +1,17 @@
-"""Models behind a server that behaves as llama-cpp-python's, see `make check-models`."""
+"""Models and commands behind a server that behaves as llama-cpp-python's, see `make check-models`."""
 
+import json
+from pathlib import Path
+
+import pandas as pd
 import pytest
 
 from fcconan import Endpoint
 from fcconan.models import ChatRequest, ChatResponse, Sampling, model_notes, open_model, usage_table
+from tests.cli.judging import fcconan
 from tests.models.server import Server, use_key
 from tests.models.strict_server import llama_cpp
 
-SCHEMA = {"title": "grade", "type": "object", "properties": {"kind": {"type": "integer"}}, "required": ["kind"]}
 ASKED = [{"role": "user", "content": "How kind is the reply of the Tarn to the Velmari, from 1 to 5?"}]
 
 
@@ -19,20 +23,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 def answers(server: Server, *calls: ChatRequest) -> tuple[list[ChatResponse], tuple[str, ...], list[int]]:
     """The answers, the notes, and the numbers of requests and of stored answers."""
     model = open_model("qwen", Endpoint(base_url=server.url, concurrency=1))
-    found = [*model.replies(calls)]
-    return found, model_notes([model]), usage_table([model])[["requests", "stored"]].iloc[0].to_list()
-
-
-def test_a_schema_that_is_refused_with_status_500_is_left_out_with_one_note() -> None:
-    calls = [ChatRequest(ASKED, Sampling(max_tokens=8), SCHEMA, sample=number) for number in range(3)]
-    with Server(llama_cpp("kind: 4")) as server:
-        found, notes, used = answers(server, *calls)
-        assert [(each.text, each.reason, each.model) for each in found] == [("kind: 4", None, "qwen")] * 3
-        assert ["response_format" in body for body in server.bodies] == [True, False, False, False]
-        assert len(notes) == 1
-        assert "qwen refuses response_format" in notes[0] and "Input should be 'text' or 'json_object'" in notes[0]
-        assert used == [3, 0]
-        assert answers(server, *calls) == (found, (), [0, 3])
+    return [*model.replies(calls)], model_notes([model]), usage_table([model])[["requests", "stored"]].iloc[0].to_list()
 
 
 def test_log_probabilities_are_those_of_the_server() -> None:
@@ -51,3 +42,39 @@ def test_what_it_cannot_read_at_once_is_too_long_and_what_it_cuts_is_truncated()
     assert "maximum context length is 50 tokens" in found[0].detail and found[1].cut == "four of"
     assert len(notes) == 1 and "too_long 1" in notes[0]
     assert used == [1, 0]
+
+
+SAYS = json.dumps({"relevance": 4, "better": "a", "ranking": ["p2", "p1"]})  # to all commands
+
+
+@pytest.mark.parametrize(
+    ("command", "table"),
+    [
+        ("judge rate replies.jsonl --model qwen --task cseval --aspect relevance", "ratings"),
+        ("judge compare replies.jsonl --model qwen", "comparisons"),
+        ("generate replies.jsonl --model qwen", "replies"),
+        ("bench DEMO --system bm25 --system best --suite suite.yaml --resamples 0", "scores"),
+    ],
+)
+def test_commands_give_the_same_rows_with_and_without_structured_output(
+    command: str, table: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = pd.read_parquet(demo / "replies").sort_values(["item_id", "system"])
+    rows = rows[rows["system"].isin(["simulated-matched", "simulated-hostile"])].head(6)
+    rows.to_json("replies.jsonl", orient="records", lines=True)
+    best = {"kind": "rerank", "first_stage": "bm25", "top": 2, "model": "qwen"}
+    Path("suite.yaml").write_text(json.dumps({"systems": {"best": best}}))
+    results = []
+    with Server(llama_cpp(SAYS)) as server:
+        for form in ((), ("--no-structured-output",)):
+            words = command.replace("DEMO", str(demo)).split()
+            done = fcconan(*words, *form, "--base-url", server.url, "--concurrency", 1, "--json", "out.json", "--force")
+            assert done.status == 0, done.stderr
+            results.append(json.loads(Path("out.json").read_text()))
+    with_schema, without = results
+    assert with_schema["tables"][table] == without["tables"][table] != []
+    assert {row.get("reason") for row in with_schema["tables"][table]} == {None}
+    refused = sum(note.startswith("qwen refuses response_format") for note in with_schema["notes"])
+    assert refused == (not command.startswith("generate"))  # which asks for text
+    assert "response_format" not in str(without["notes"])

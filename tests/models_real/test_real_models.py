@@ -19,7 +19,8 @@ from tests.models_real.conftest import QWEN, Fcconan, ModelServer
 pytestmark = pytest.mark.models
 
 N = 3  # items
-MODES = {"structured": (), "free": ("--no-structured-output",)}
+PATIENT = ("--timeout", "1000")  # the server answers one request at a time
+MODES = {"structured": PATIENT, "free": (*PATIENT, "--no-structured-output")}
 REFUSED = f"{QWEN} refuses response_format"
 STEPS = ["Name the claim of the message.", "Say whether the reply answers this claim.", "Give 5 if it does, 1 if not."]
 CHAT = (
@@ -122,7 +123,7 @@ def test_compare_in_both_orders(form: str, read: int, mode: str, replies: Path, 
 
 def test_generate(replies: Path, fcconan: Fcconan) -> None:
     matched = ("--filter.system", "simulated-matched")
-    result = fcconan("generate", replies, *matched, "--model", QWEN, "--limit", N, "--out", "generated.csv")
+    result = fcconan("generate", replies, *matched, "--model", QWEN, "--limit", N, *PATIENT, "--out", "generated.csv")
     rows = pd.read_csv(replies.parent / "generated.csv")
     assert rows["text"].str.split().str.len().ge(5).tolist() == [True] * N
     assert asked(result) == N
@@ -153,7 +154,7 @@ def test_a_killed_server_costs_the_requests_in_flight_only(
 ) -> None:
     environment["FCCONAN_CACHE"] = str(tmp_path / "answers")
     words = ["judge", "rate", replies, "--task", "cseval", "--rating-method", "direct", "--model", QWEN]
-    words += ["--concurrency", "2", "--no-structured-output", "--out", "ratings.csv"]
+    words += ["--concurrency", "2", *MODES["free"], "--out", "ratings.csv"]
     before = server.answered
     command = [sys.executable, "-m", "fcconan", *map(str, words), "--force"]
     run = subprocess.Popen(command, env=environment, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -177,13 +178,12 @@ def test_a_killed_server_costs_the_requests_in_flight_only(
 
 def test_gemma_from_a_folder_writes_and_weighs_grades(models: Path, replies: Path, fcconan: Fcconan) -> None:
     folder = models / "gemma"
-    fcconan(
-        *("generate", replies, "--filter.system", "simulated-matched", "--model", f"local:{folder}", "--limit", N),
-        *("--prompt-format", "dialogpt", "--max-tokens", 40, "--out", "generated.csv"),
-    )
+    named = ("--prompt-format", "dialogpt", "--prompt", "message", "--decoding", "one-line", "--out", "generated.csv")
+    fcconan("generate", replies, "--filter.system", "simulated-matched", "--model", f"local:{folder}", *named)
     rows = pd.read_csv(replies.parent / "generated.csv")
     assert len(rows) == N
-    assert set(rows["reason"].dropna()) <= {"empty", "truncated"}
+    assert rows["text"].notna().any()
+    assert set(rows["reason"].dropna()) <= {"empty", "truncated"}  # it is not trained to answer
     # A base model has no chat template; this one shows each role by its name.
     chat = replies.parent / "gemma"
     chat.mkdir()

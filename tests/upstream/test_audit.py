@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
-from fcconan.judging.audit.analysis import audit_judge
 
+from fcconan import Bootstrap, audit
 from fcconan.parsing import find_refusal, is_refusal
 from tests.upstream import oracle
 from tests.upstream.conftest import Release
@@ -63,17 +63,13 @@ def test_the_refusals_are_those_that_one_crude_pattern_finds(judged: tuple[list[
 @pytest.mark.long
 def test_judgelm_prefers_refusals_and_people_do_not(judged: tuple[list[Row], list[Row]]) -> None:
     replies, comparisons = judged
-    rows = audit_judge(comparisons=comparisons, replies=replies, resamples=1000)["rows"]
-    wins = {row["rater"]: row for row in rows if row["check"] == "refusal_wins"}
-    assert {rater: row["n"] for rater, row in wins.items()} == {rater: number for rater, (_, number) in SHARES.items()}
-    assert {rater: row["value"] for rater, row in wins.items()} == pytest.approx(
-        {rater: value for rater, (value, _) in SHARES.items()}
-    )
-    for rater, row in wins.items():
-        if rater.startswith("judgelm"):
-            assert row["low"] > 0.7
-        else:
-            assert row["low"] < 0.5 < row["high"]
+    checks = audit(comparisons=(comparisons,), replies=replies, bootstrap=Bootstrap(resamples=1000)).to_frame()
+    wins = checks[checks["check"] == "refusal_wins"].set_index("rater")
+    assert wins["n"].to_dict() == {rater: number for rater, (_, number) in SHARES.items()}
+    assert wins["value"].to_dict() == pytest.approx({rater: value for rater, (value, _) in SHARES.items()})
+    is_judge = wins.index.str.startswith("judgelm")
+    assert (wins.loc[is_judge, "low"] > 0.7).all()
+    assert wins.loc[~is_judge, ["low", "high"]].pipe(lambda ends: (ends["low"] < 0.5) & (ends["high"] > 0.5)).all()
 
     refusals = {row["reply_id"] for row in replies if CRUDE.match(row["text"])}
     for rater, (value, number) in SHARES.items():

@@ -204,9 +204,8 @@ def _judged_row(compared: _Compared, record: Row, judge: str) -> Row:
             f"instance{'s' * (len(found) > 1)} of JudgeLM 33b"
         )
     verdict = parse_comparison(record["output"])
-    missing = "no_scores" if record["output"].strip() else "empty"
-    reason = {None: None, "out_of_range": "out_of_scale"}.get(verdict.reason, missing)
-    row = _comparison(*found[0], f"judgelm-{judge}", "model", verdict.value, reason)
+    reasons = {None: None, "out_of_range": "out_of_scale", "unreadable": "no_scores" if record["output"] else "empty"}
+    row = _comparison(*found[0], f"judgelm-{judge}", "model", verdict.value, reasons.get(verdict.reason, "no_scores"))
     return row | {"score_a": verdict.score_a, "score_b": verdict.score_b}
 
 
