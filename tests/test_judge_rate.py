@@ -342,6 +342,13 @@ def run(server: Server, *replies: Row, **how: Any) -> Result:
     return rate(replies or REPLIES, model="stub", endpoint=endpoint, **{"task": "cseval"} | how)
 
 
+def test_replies_without_ids_are_rated_with_those_of_another_source() -> None:
+    own = {"hate_speech": "Tessok do nothing.", "text": "They bake.", "system": "mine"}
+    alone, both = (rows(rate(*sources, model=Says(in_json), **CSEVAL)) for sources in ([[own]], [[own], [reply()]]))
+    assert [row["reply_id"] for row in both] == [alone[0]["reply_id"], "re-1"]
+    assert (both[0]["item_id"], both[1]["system"]) == (alone[0]["item_id"], "one")
+
+
 def test_an_endpoint_rates_a_dataset(demo: Path, server: Server) -> None:
     endpoint = Endpoint(base_url=server.url)
     first = rate(demo, model="stub", task="cseval", endpoint=endpoint)

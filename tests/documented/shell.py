@@ -130,7 +130,11 @@ class Shell:
         if words[0] == "finetune" and words[1].startswith("data/"):
             fewer_pairs(Path(*Path(words[1]).parts[:2]))
         before = {path: _state(path) for path in outputs}
-        run = run_here(*words, *cheaper, *added(line), **{**self._environment, **ENVIRONMENT, **given})
+        more = added(line)
+        for name in {*more} & {*words}:  # an option cannot be repeated
+            place = words.index(name)
+            words[place : place + 2] = []
+        run = run_here(*words, *cheaper, *more, **{**self._environment, **ENVIRONMENT, **given})
         wanted = 2 if _REFUSED.search(line) else 0
         assert run.returncode == wanted, f"`{line}` ended with {run.returncode}: {run.stderr or run.stdout[-500:]}"
         if wanted:
