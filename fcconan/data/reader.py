@@ -90,7 +90,7 @@ def read(
     for column, given in rows.filter.items():
         _check_columns(name, [column], frame, "choose one of these")
         wanted = {cell_text(value) for value in ([given] if isinstance(given, str) else given)}
-        texts = frame[column].map({cell: cell_text(cell) for cell in frame[column].unique()})
+        texts = frame[column].map({cell: cell_text(cell) for cell in frame[column].unique()}.get)
         if unknown := sorted(wanted - set(texts)):
             there = ", ".join(sorted(set(texts))[:20])
             raise InputError(f"found no row with {column} {', '.join(unknown)}: choose among {there}")
@@ -166,7 +166,7 @@ def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
     for column in frame.columns.intersection(ID_COLUMNS):
         texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
-        frame[column] = frame[column].map(texts)
+        frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
     for column in frame.columns.intersection(NUMBERS):
         numbers = pd.to_numeric(frame[column], errors="coerce")
         if (wrong := (numbers.isna() & frame[column].notna()) | np.isinf(numbers)).any():
