@@ -23,6 +23,7 @@ from .columns import (
 from .content import (
     card_template_path as card_template_path,
     catalogue_entry as catalogue_entry,
+    check_names as check_names,
     content_folder as content_folder,
     count_noun as count_noun,
     did_you_mean as did_you_mean,

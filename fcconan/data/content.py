@@ -1,7 +1,7 @@
 """The content of the package: recipes, tasks, suites and the card template, in a checkout and in a wheel."""
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -148,3 +148,23 @@ def catalogue_entry(
 def card_template_path() -> Path:
     """Returns the Jinja template of every dataset card."""
     return content_folder() / "dataset_card.md"
+
+
+def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Checks that names are known, and returns each once.
+
+    Args:
+        kind: Kind of the names, for the message.
+        names: Names to check.
+        known: All known names.
+
+    Raises:
+        InputError: A name is unknown.
+    """
+    chosen = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+    for name in chosen:
+        if name not in known:
+            raise InputError(
+                f"unknown {kind} {name!r}: {did_you_mean(name, known)}known are {', '.join(known) or 'none'}"
+            )
+    return chosen

@@ -31,12 +31,10 @@ from .rating import (
 from .rubric_drafts import (
     draft_rubric as draft_rubric,
 )
-from .rubrics import (
-    load_rubric as load_rubric,
-)
 from .tasks import (
     Aspect as Aspect,
     Task as Task,
     dump_task as dump_task,
+    load_rubric as load_rubric,
     load_task as load_task,
 )

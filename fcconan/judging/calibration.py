@@ -14,12 +14,11 @@ import yaml
 from fcconan.data import RowSource, write_whole
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Endpoint, Rows
-from fcconan.judging.asking import ask
 from fcconan.judging.calibration_data import describe_parts, rated_examples, split_examples
 from fcconan.judging.drafting import EDITS, SCHEMA, copies_example, draft_messages, parse_steps, refine_messages
+from fcconan.judging.methods import ask
 from fcconan.judging.prompts import answer_line, prompt_variables, rating_prompt, rating_schema
-from fcconan.judging.rubrics import load_rubric
-from fcconan.judging.tasks import Aspect, Task
+from fcconan.judging.tasks import Aspect, Task, load_rubric
 from fcconan.models import (
     ChatRequest,
     ChatResponse,

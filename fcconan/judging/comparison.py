@@ -15,7 +15,7 @@ from fcconan.building import comparison_row
 from fcconan.data import COMPARED, RowSource, normalise, one_line, read, reply_texts, short_hash
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint, Rows
-from fcconan.judging.asking import ask
+from fcconan.judging.methods import ask
 from fcconan.judging.prompts import json_object, json_request, load_prompt
 from fcconan.judging.tasks import Task, load_task
 from fcconan.models import (

@@ -22,6 +22,7 @@ from fcconan.data import (
     ABOUT_REPLY,
     LEARNED,
     RowSource,
+    check_names,
     is_missing,
     leakage_groups,
     message_codes,
@@ -33,7 +34,7 @@ from fcconan.groups import Bootstrap, Rows
 from fcconan.judging.features import SURFACE, compute_features
 from fcconan.result import Result
 from fcconan.retrieval import MINILM
-from fcconan.scoring import PEOPLE, check_names, checked, correlate
+from fcconan.scoring import PEOPLE, checked, correlate
 
 if TYPE_CHECKING:
     from pandas import DataFrame

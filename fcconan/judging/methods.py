@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 from fcconan.data import YamlFile, short_hash
 from fcconan.errors import InputError
-from fcconan.judging.asking import UNREADABLE
 from fcconan.judging.prompts import (
     TEXTS,
     Form,
@@ -26,11 +25,11 @@ from fcconan.judging.prompts import (
     rating_prompt,
     rating_schema,
 )
-from fcconan.judging.rubrics import load_rubric
-from fcconan.judging.tasks import Aspect, Task
-from fcconan.models import ChatRequest, ChatResponse, Sampling, TokenAlternatives
+from fcconan.judging.tasks import Aspect, Task, load_rubric
+from fcconan.models import ChatRequest, ChatResponse, EndpointModel, Model, Sampling, TokenAlternatives
 from fcconan.parsing import AspectField, parse_label, parse_multi, parse_prometheus, parse_rating
 
+UNREADABLE = "unreadable"
 RatingMethod = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
 TOP_LOGPROBS = 20  # the largest number that endpoints accept
 ENOUGH = 0.5  # smallest share of readable samples for a mean
@@ -373,3 +372,44 @@ def combine(samples: Sequence[Grade]) -> Grade:
     if 2 * counts[0][1] > len(samples):
         return next(each for each in there if each.value == counts[0][0])
     return Grade(None, "no_majority", ", ".join(f"{label} {n}" for label, n in counts))
+
+
+def ask(
+    model: Model,
+    calls: Sequence[Any],
+    read: Callable[[Any, ChatResponse], Any],
+    form: Callable[[Any], str],
+    *,
+    again: bool = True,
+) -> tuple[list[Any], int]:
+    """Asks a model, and asks once more, in the same conversation, where an answer cannot be read.
+
+    Args:
+        model: The model; only those of endpoints are asked again.
+        calls: The requests.
+        read: Reads an answer: something with a `reason`, which is `unreadable` if the answer cannot be read.
+        form: Sentence that states the form of the answer to a request, and nothing else.
+        again: Whether to ask again.
+
+    Returns:
+        The result of `read` for each request; and the number of further requests.
+    """
+    answers = list(model.replies(calls))
+    found = [read(call, answer) for call, answer in zip(calls, answers, strict=True)]
+    if not again or not isinstance(model, EndpointModel):
+        return found, 0
+    places = [place for place, each in enumerate(found) if each.reason == UNREADABLE]
+    further = [
+        replace(
+            calls[place],
+            messages=[
+                *calls[place].messages,
+                {"role": "assistant", "content": answers[place].text or ""},
+                {"role": "user", "content": form(calls[place])},
+            ],
+        )
+        for place in places
+    ]
+    for place, call, answer in zip(places, further, model.replies(further), strict=True):
+        found[place] = read(call, answer)
+    return found, len(places)

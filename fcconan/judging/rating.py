@@ -23,7 +23,6 @@ from fcconan.data import (
 )
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint, Rows
-from fcconan.judging.asking import ask
 from fcconan.judging.methods import (
     EXCERPT,
     METHODS,
@@ -32,6 +31,7 @@ from fcconan.judging.methods import (
     Grade,
     RatingMethod,
     RatingPlan,
+    ask,
     calls_of,
     combine,
     plan_rating,

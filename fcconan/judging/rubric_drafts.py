@@ -10,8 +10,7 @@ from fcconan.data import write_whole
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.judging.prompts import json_object, json_request
-from fcconan.judging.rubrics import reply_task
-from fcconan.judging.tasks import Task, dump_task
+from fcconan.judging.tasks import Task, dump_task, reply_task
 from fcconan.models import ChatRequest, Model, Sampling, model_notes, open_model, plan_requests, usage_table
 from fcconan.result import Result
 

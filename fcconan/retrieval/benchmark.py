@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from fcconan.data import TIERS, RowSource, leakage_groups, name_with_hash, short_hash
+from fcconan.data import TIERS, RowSource, check_names, leakage_groups, name_with_hash, short_hash
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Endpoint
 from fcconan.latex import Paper
@@ -25,7 +25,7 @@ from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
 from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.trec import read_run, to_qrels
-from fcconan.scoring import ALL_METRICS, TABLE_4, K, check_names, cutoff_of, metric_names
+from fcconan.scoring import ALL_METRICS, TABLE_4, K, cutoff_of, metric_names
 
 if TYPE_CHECKING:
     Systems = Any  # names, and in Python systems, classes, functions or runs of ranx

@@ -27,6 +27,7 @@ from .intervals import (
     CHUNK as CHUNK,
     bootstrap_means as bootstrap_means,
     draws as draws,
+    few_items as few_items,
     means as means,
     percentile_interval as percentile_interval,
     safe_divide as safe_divide,
@@ -35,13 +36,9 @@ from .intervals import (
 from .messages import (
     message_auc as message_auc,
 )
-from .names import (
-    check_names as check_names,
-)
 from .paired_tests import (
     difference_table as difference_table,
     family as family,
-    few_items as few_items,
     mean_intervals as mean_intervals,
     sign_flips as sign_flips,
 )

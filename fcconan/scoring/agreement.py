@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fcconan.data import JUDGEMENT, RowSource, cell_text, is_missing, read
+from fcconan.data import JUDGEMENT, RowSource, cell_text, check_names, is_missing, read
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.report import forest
 from fcconan.result import Pivot, Result
 from fcconan.scoring.intervals import means
-from fcconan.scoring.names import check_names
 from fcconan.scoring.reliability import COEFFICIENTS, measure_agreement
 from fcconan.scoring.verdicts import canonical
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fcconan.data import UNKNOWN, RowSource, add_replies, read
+from fcconan.data import UNKNOWN, RowSource, add_replies, check_names, read
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.latex import Paper
@@ -16,8 +16,7 @@ from fcconan.result import Pivot, Result
 from fcconan.scoring.correlation.analysis import Scores, correlations, differences
 from fcconan.scoring.correlation.levels import LEVELS, POOLED
 from fcconan.scoring.correlation.ndcg import ranking_scores
-from fcconan.scoring.names import check_names
-from fcconan.scoring.paired_tests import few_items
+from fcconan.scoring.intervals import few_items
 from fcconan.scoring.system_means import PEOPLE, checked, series_of
 
 if TYPE_CHECKING:

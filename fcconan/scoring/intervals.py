@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data import count_noun
+from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 
+FEW_ITEMS = 6  # two of 2^n sign vectors reach every statistic, so that p is at least 2^(1 - n)
 CHUNK = 4_000_000  # weights in memory at once: 32 MB
 
 
@@ -109,3 +112,11 @@ def summary(scores: Floats) -> dict[str, Floats]:
         "max": scores.max(axis=-2).mean(axis=-1),
         "cv": means(safe_divide(100 * scores.std(axis=-2), average)),
     }
+
+
+def few_items(items: int, bootstrap: Bootstrap) -> list[str]:
+    """Returns a note on tests and intervals of few items."""
+    if items >= FEW_ITEMS or not bootstrap.resamples:
+        return []
+    found = f"Only {count_noun(items, 'item')}: with fewer than {FEW_ITEMS}"
+    return [f"{found} no p can be below .05, and intervals are unreliable."]

@@ -6,17 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fcconan.data import count_noun
+from fcconan.data import check_names
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.intervals import chunks, draws, means, percentile_interval, safe_divide
-from fcconan.scoring.names import check_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-FEW_ITEMS = 6  # two of 2^n sign vectors reach every statistic, so that p is at least 2^(1 - n)
 TOLERANCE = 1e-12  # relative; statistics that are equal may differ in the last digits
 
 
@@ -129,11 +127,3 @@ def difference_table(
     table = pd.concat(parts, ignore_index=True)
     reasons = {0: "no_common_items", 1: "too_few_items"}
     return table.assign(reason=[reasons.get(number) for number in table["n"]])
-
-
-def few_items(items: int, bootstrap: Bootstrap) -> list[str]:
-    """Returns a note on tests and intervals of few items."""
-    if items >= FEW_ITEMS or not bootstrap.resamples:
-        return []
-    found = f"Only {count_noun(items, 'item')}: with fewer than {FEW_ITEMS}"
-    return [f"{found} no p can be below .05, and intervals are unreliable."]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from fcconan.data import check_names
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.intervals import CHUNK, draws, percentile_interval, safe_divide
-from fcconan.scoring.names import check_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame

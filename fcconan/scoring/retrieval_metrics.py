@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fcconan.data import check_names
 from fcconan.errors import InputError
 from fcconan.scoring.arrays import Flags, Floats, Ints
 from fcconan.scoring.intervals import safe_divide
-from fcconan.scoring.names import check_names
 
 K = 10  # cutoff of metrics without one
 TABLE_4 = ("hit_rate@10", "mrr@10", "ndcg@10", "map@10")

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, UNKNOWN
+from fcconan.data import RATER_KINDS, UNKNOWN, check_names
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
-from fcconan.scoring.intervals import safe_divide
-from fcconan.scoring.names import check_names
-from fcconan.scoring.paired_tests import difference_table, family, few_items, mean_intervals
+from fcconan.scoring.intervals import few_items, safe_divide
+from fcconan.scoring.paired_tests import difference_table, family, mean_intervals
 from fcconan.scoring.powered import Sample, estimate, summarise
 
 if TYPE_CHECKING:

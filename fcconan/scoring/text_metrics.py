@@ -16,6 +16,7 @@ from fcconan.data import (
     SUFFIXES,
     UNKNOWN,
     RowSource,
+    check_names,
     first_column,
     read,
     reply_texts,
@@ -25,7 +26,6 @@ from fcconan.errors import InputError
 from fcconan.groups import Rows
 from fcconan.parallel import open_workers
 from fcconan.result import Pivot, Result
-from fcconan.scoring.names import check_names
 from fcconan.scoring.text import corpus, models, overlap
 
 if TYPE_CHECKING:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fcconan.data import check_names
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
 from fcconan.scoring.bradley_terry import strengths
-from fcconan.scoring.intervals import draws, means, percentile_interval, safe_divide
-from fcconan.scoring.names import check_names
-from fcconan.scoring.paired_tests import difference_table, family, few_items
+from fcconan.scoring.intervals import draws, few_items, means, percentile_interval, safe_divide
+from fcconan.scoring.paired_tests import difference_table, family
 
 if TYPE_CHECKING:
     from pandas import DataFrame
