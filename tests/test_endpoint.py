@@ -430,3 +430,22 @@ def test_log_probabilities_of_an_answer() -> None:
     body = {"choices": [{"message": {"content": "4"}, "logprobs": {"content": [entry]}}], "usage": {"prompt_tokens": 2}}
     found = read_reply(body)
     assert found.logprobs == (("4", {"4": -0.5}),) and (found.prompt_tokens, found.completion_tokens) == (2, None)
+
+
+def test_an_answer_that_goes_on_after_a_stop_string_is_not_truncated() -> None:
+    body = {"choices": [{"message": {"content": "8 3\nReply 1 is"}, "finish_reason": "length"}]}
+    assert read_reply(body, ("\n",)).text == "8 3" and read_reply(body).reason == "truncated"
+
+
+def test_a_passing_fault_drops_no_field(server: Server, opened: Opened) -> None:
+    server.behaviour = first(1, Action(500, {"error": {"message": "engine stopped unexpectedly, restarting seed"}}))
+    model = opened(concurrency=1)
+    assert [each.text for each in model.replies([call(sampling=Sampling(stop=("\n",)))])] == ["4"]
+    assert [{"stop", "seed"} <= body.keys() for body in server.bodies] == [True, True] and model_notes([model]) == ()
+
+
+def test_a_limit_of_cost_needs_counts_of_tokens(server: Server, opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text("m: {input: 1, output: 1}")
+    server.behaviour = always(Action(body={"choices": [{"message": {"content": "4"}}]}))
+    with pytest.raises(EndpointError, match="counts no tokens, which --max-cost needs"):
+        list(opened(concurrency=1, prices=tmp_path / "prices.yaml", max_cost=1).replies([call()]))

@@ -644,3 +644,17 @@ def test_released_outputs_give_the_numbers_of_the_paper(mirror: Path, tmp_path: 
     assert found["value"][there].tolist() == pd.Series(theirs)[there].tolist()
     assert Counter(found["reason"].fillna("")) == {"": 1212, "refusal": 22, "unreadable": 6}
     assert found["hs_id"].iloc[0] == make_hs_id(table["hatespeech"].iloc[0])
+
+
+def test_grades_of_a_first_answer_stay_when_it_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_key(monkeypatch)
+    said = iter(['{"relevance": {"score": 4}}', "Rather good."])
+    with Server(lambda body, number: Action(body=completion(body, next(said)))) as server:
+        how: Any = {"rating_method": "grounded", "endpoint": Endpoint(base_url=server.url, concurrency=1)}
+        result = rate([reply(background="Bakers.")], model="m", task="cseval", aspect=["relevance", "coherence"], **how)
+    assert [row["value"] for row in rows(result)] == [4.0, None] and len(server.requests) == 2
+
+
+def test_two_models_of_one_name_are_refused() -> None:
+    with pytest.raises(InputError, match="found the models mine, mine, expected different names"):
+        rate([reply()], model=[Says("4"), Says("5")], **CSEVAL)

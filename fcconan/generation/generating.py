@@ -22,6 +22,7 @@ from fcconan.models import (
     ChatRequest,
     ChatResponse,
     Sampling,
+    identified,
     load_format,
     model_notes,
     open_model,
@@ -174,7 +175,7 @@ def generate(
     parts += [re.sub(r"[^\w.=-]+", "-", said.removeprefix("greedy, "))] * (said != "greedy")
     parts += [f"seed-{seed}"] * (seed != 0)
     identity |= {
-        "model": ",".join(f"{key}={value}" for key, value in opened.identity.items()),
+        "model": identified(opened),
         "prompt": f"{PurePath(named).stem}@{template.hash}",
         "format": form and f"{form.name}@{form.hash}",
         "decoding": ",".join(f"{key}={value}" for key, value in settings.items() if value not in (None, [])),

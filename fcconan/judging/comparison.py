@@ -23,6 +23,8 @@ from fcconan.models import (
     ChatResponse,
     Messages,
     Sampling,
+    check_names_of,
+    identified,
     model_notes,
     open_model,
     plan_requests,
@@ -171,10 +173,11 @@ def compare(
     models = [open_model(each, endpoint) for each in (model if isinstance(model, tuple | list) else (model,))]
     if not models:
         raise InputError("found no model, expected one or more: give --model NAME")
+    check_names_of(models)
     hashed = short_hash(json.dumps(form.render({each: f"<{each}>" for each in form.variables}), sort_keys=True))
     identity: dict[str, Any] = {
         "data": name,
-        "models": ",".join(f"{each.name}@{short_hash(json.dumps(each.identity, sort_keys=True))}" for each in models),
+        "models": "+".join(map(identified, models)),
         "format": "-".join(form.name),
         "prompt": hashed,
         "orders": orders,

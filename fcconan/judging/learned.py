@@ -60,10 +60,11 @@ def train_rater(
     """Train a rater on people's ratings.
 
     The rater is a kernel ridge regression of people's mean ratings on embeddings of message and reply (with their
-    product and difference, as in InferSent: Conneau et al., 2017, section 3.1) and on surface features of the reply,
-    such as its length. The values are out of fold: each reply is rated by a regression on the other folds, and
-    messages of one leakage group are in one fold. A rater learns its people, systems and topics; there is no evidence
-    for others.
+    product and difference, as in InferSent: Conneau et al., 2017, section 3.1) and on surface features of the
+    reply, such as its length. The values are out of fold: each reply is rated by a regression on the other folds,
+    and messages of one leakage group are in one fold, while equal replies may be in several. Replies with a message
+    or a text of the training are left out when others are rated. A rater learns its people, systems and topics;
+    there is no evidence for others.
 
     Args:
         sources: Files, dataset folders, or names of datasets with ratings of people: reply_id, rater, aspect and value,

@@ -359,6 +359,12 @@ def _token_of_grade(
     return last
 
 
+def merge_answers(first: Answer, second: Answer) -> Answer:
+    """Returns the grades of a first answer, and those of a second one where the first has none."""
+    grades = {name: each if each.value is not None else second.grades[name] for name, each in first.grades.items()}
+    return Answer(grades, second.reason)
+
+
 def combine(samples: Sequence[Grade]) -> Grade:
     """Returns the mean of grades, or the label of more than half of the samples."""
     there, lost = ([each for each in samples if (each.value is None) == is_lost] for is_lost in (False, True))
@@ -367,7 +373,9 @@ def combine(samples: Sequence[Grade]) -> Grade:
         said = next(each.explanation for each in lost if each.reason == reason)
         return Grade(None, "too_few_samples" if there else reason, said)
     if not isinstance(there[0].value, str):
-        return there[0]._replace(value=fmean(float(each.value or 0) for each in there))
+        masses = [each.retained_mass for each in there if each.retained_mass is not None]
+        values = [float(each.value or 0) for each in there]
+        return there[0]._replace(value=fmean(values), retained_mass=fmean(masses) if masses else None)
     counts = Counter(str(each.value) for each in there).most_common()
     if 2 * counts[0][1] > len(samples):
         return next(each for each in there if each.value == counts[0][0])
@@ -379,6 +387,7 @@ def ask(
     calls: Sequence[Any],
     read: Callable[[Any, ChatResponse], Any],
     form: Callable[[Any], str],
+    merge: Callable[[Any, Any], Any] = lambda first, second: second,
     *,
     again: bool = True,
 ) -> tuple[list[Any], int]:
@@ -389,6 +398,7 @@ def ask(
         calls: The requests.
         read: Reads an answer: something with a `reason`, which is `unreadable` if the answer cannot be read.
         form: Sentence that states the form of the answer to a request, and nothing else.
+        merge: Returns the result of what was read first and second.
         again: Whether to ask again.
 
     Returns:
@@ -411,5 +421,5 @@ def ask(
         for place in places
     ]
     for place, call, answer in zip(places, further, model.replies(further), strict=True):
-        found[place] = read(call, answer)
+        found[place] = merge(found[place], read(call, answer))
     return found, len(places)

@@ -34,11 +34,12 @@ from fcconan.judging.methods import (
     ask,
     calls_of,
     combine,
+    merge_answers,
     plan_rating,
     read_answer,
 )
 from fcconan.judging.prompts import TEXTS
-from fcconan.models import Sampling, model_notes, open_model, plan_requests, usage_table
+from fcconan.models import Sampling, check_names_of, identified, model_notes, open_model, plan_requests, usage_table
 from fcconan.result import Result
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def rate(
             no rating at all.
 
     Examples:
-        >>> from fcconan.models import ChatResponse
+        >>> from fcconan.models import check_names_of, identified, ChatResponse
         >>> class Mine:
         ...     name = "mine"
         ...     def replies(self, calls):
@@ -165,7 +166,12 @@ def rate(
         each if hasattr(each, "rate") or str(each).startswith(LEARNED) else open_model(each, endpoint) for each in given
     ]
     asked = [each for each in judges if hasattr(each, "replies")]
-    identity: Row = {"data": name, "limit": limit, "model": "+".join(map(_identified, judges))}
+    check_names_of(asked)
+    identity: Row = {
+        "data": name,
+        "limit": limit,
+        "model": "+".join(each if isinstance(each, str) else identified(each) for each in judges),
+    }
     plan, shown = None, []
     calls: list[Any] = []
     if asked:
@@ -180,6 +186,8 @@ def rate(
             identity["background"] = passages.hash
         shown = _shown(plan, table, name, passages.find if passages else None)
         calls = [call for texts, reason in shown if reason is None for call in calls_of(plan, texts)]
+    if dry_run and not asked:
+        raise InputError("found --dry-run with learned raters only, which send no requests: leave it out")
     if dry_run:
         plans = [plan_requests(each, calls) for each in asked]
         sent = {"requests": pd.concat([each["requests"] for each in plans]), "messages": plans[0]["messages"]}
@@ -190,7 +198,9 @@ def rate(
     again: dict[str, int] = {}
     for each in judges:
         if plan is not None and hasattr(each, "replies"):
-            answers, again[each.name] = ask(each, calls, read_answer, lambda call: call.question.line, again=ask_again)
+            answers, again[each.name] = ask(
+                each, calls, read_answer, lambda call: call.question.line, merge_answers, again=ask_again
+            )
             part = pd.DataFrame(_rows(f"{each.name}:{plan.label}", plan, table, shown, answers))
         elif hasattr(each, "rate"):
             part = pd.DataFrame([row for rated in each.rate(table.to_dict("records")) for row in rated])
@@ -201,6 +211,7 @@ def rate(
             notes += further
         found.append(part.astype(object))
     ratings = pd.concat(found, ignore_index=True).infer_objects()
+    ratings = ratings.reindex(columns=[*dict.fromkeys([*ratings, "reason", "explanation"])])  # of judges of one's own
     column = "label" if "label" in ratings else "value"
     by_aspect = ratings if "aspect" in ratings else ratings.assign(aspect="label")
     missing = by_aspect[by_aspect[column].isna()]
@@ -219,12 +230,6 @@ def rate(
         "usage": usage.assign(asked_again=usage["model"].map(again)),
     }
     return Result("judge rate", tables, identity, [*notes, *model_notes(asked)], out="ratings")
-
-
-def _identified(judge: Any) -> str:
-    """Returns the identity of a judge: of an endpoint only the model."""
-    of_model = getattr(judge, "identity", {}).items()
-    return ",".join(str(value) for name, value in of_model if name != "endpoint") or getattr(judge, "name", str(judge))
 
 
 def _shown(

@@ -14,7 +14,9 @@ from .local import (
     locate_model as locate_model,
 )
 from .opening import (
+    check_names_of as check_names_of,
     default_answers as default_answers,
+    identified as identified,
     model_notes as model_notes,
     open_model as open_model,
     plan_requests as plan_requests,

@@ -27,8 +27,8 @@ _MOST_IN_A_ROW = 20  # equal failures, after which others would fail, too
 # Fields that a server may refuse, and words of its message that mean them.
 _OPTIONAL = {
     "response_format": "response_format|json_schema|structured output",
-    "top_logprobs": "logprobs",
-    "logprobs": "logprobs",
+    "top_logprobs": "(?:top_)?logprobs",
+    "logprobs": "(?:top_)?logprobs",
     "top_k": "top_k",
     "seed": "seed",
     "stop": "stop",
@@ -92,6 +92,8 @@ class EndpointModel:
         self.name, self.answers, self._endpoint = name, answers, endpoint
         self._address = endpoint_address(endpoint.base_url)
         self.identity: dict[str, Any] = {"endpoint": self._address.url, "model": name}
+        if not endpoint.structured_output:
+            self.identity["form"] = "no-structured-output"
         self.used, self.reported, self._failures = Counter[str](), dict[str, None](), Counter[str]()
         self.price = load_price(endpoint, name)
         self._left_out: dict[str, str] = {} if endpoint.structured_output else {"response_format": ""}
@@ -235,6 +237,8 @@ class EndpointModel:
 
     def _count(self, body: Mapping[str, Any], kind: str) -> None:
         usage = body.get("usage") or {}
+        if self._endpoint.max_cost is not None and not usage.get("prompt_tokens"):
+            raise EndpointError(f"{self._address.url} counts no tokens, which --max-cost needs: leave it out")
         with self._lock:
             self._in_a_row.clear()
             self.used[kind] += 1
@@ -317,7 +321,11 @@ class EndpointModel:
         """Returns the fields of a request that an error refuses, if it may be that."""
         if status not in (400, 404, 415, 422, 500) or _TOO_LONG.search(message):
             return None
-        named = [name for name, words in _OPTIONAL.items() if name in body and re.search(words, message, re.IGNORECASE)]
+        # A passing fault has status 500, too, and may name anything but the schema of an answer.
+        known = {
+            name: words for name, words in _OPTIONAL.items() if name in body and (status != 500 or "json" in words)
+        }
+        named = [name for name, words in known.items() if re.search(rf"\b(?:{words})\b", message, re.IGNORECASE)]
         if named:
             return [name for name in named if _OPTIONAL[name] == _OPTIONAL[named[0]]]
         # A server that names no field and has answered nothing yet may refuse any.

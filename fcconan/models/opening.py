@@ -62,6 +62,23 @@ def open_model(name: str | Model, endpoint: Endpoint, template: Format | None = 
     return EndpointModel(name, endpoint, answers)
 
 
+def check_names_of(models: Iterable[Model]) -> None:
+    """Checks that models have different names, by which rows name their raters.
+
+    Raises:
+        InputError: Two have the same name.
+    """
+    names = [model.name for model in models]
+    if len({*names}) < len(names):
+        raise InputError(f"found the models {', '.join(names)}, expected different names: rename a file or folder")
+
+
+def identified(model: Any) -> str:
+    """Returns what identifies a model in results: its name and weights, and never the address of an endpoint."""
+    of_model = getattr(model, "identity", {}).items()
+    return ",".join(str(value) for name, value in of_model if name != "endpoint") or str(model.name)
+
+
 def usage_table(models: Iterable[Any]) -> "DataFrame":
     """Returns a row for each model: numbers of sent requests, of stored answers and of tokens, and the cost."""
     from pandas import DataFrame

@@ -141,11 +141,12 @@ def read_reply(body: Mapping[str, Any], stop: tuple[str, ...] = ()) -> ChatRespo
     said: dict[str, Any] = {"model": model and str(model), "prompt_tokens": counts[0], "completion_tokens": counts[1]}
     if choice["message"].get("refusal"):
         return ChatResponse(reason="refused", **said)
-    if choice.get("finish_reason") == "length":
+    end = stop_in(text, stop)
+    text = text[:end]
+    if choice.get("finish_reason") == "length" and end is None:
         return ChatResponse(reason="truncated", cut=text or None, **said)
     if choice.get("finish_reason") == "content_filter":
         return ChatResponse(reason="filtered", **said)
-    text = text[: stop_in(text, stop)]
     return ChatResponse(text, logprobs=logprobs, **said) if text.strip() else ChatResponse(reason="empty", **said)
 
 
