@@ -13,9 +13,8 @@ class Constants(Extension):
         """Adds the names of an assignment of several names to as many values."""
         if not (agent.current.is_module and isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)):
             return
-        if not isinstance(node.targets[0], ast.Tuple):
-            return
-        for target, value in zip(node.targets[0].elts, node.value.elts, strict=True):
+        several = [each for targets in node.targets if isinstance(targets, ast.Tuple) for each in targets.elts]
+        for target, value in zip(several, node.value.elts if several else (), strict=True):
             if isinstance(target, ast.Name):
                 found = safe_get_expression(value, parent=agent.current, parse_strings=False)
                 attribute = Attribute(target.id, value=found, lineno=node.lineno, endlineno=node.end_lineno)
