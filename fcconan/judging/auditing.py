@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter
 
-from fcconan.data import TEXTS, RowSource, read, reply_texts
+from fcconan.data import TEXTS, RowSource, check_names, read, reply_texts
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.parsing import PATTERNS, is_refusal
@@ -20,7 +20,6 @@ from fcconan.scoring import (
     Floats,
     Ints,
     Weighted,
-    check_names,
     checked,
     draws,
     oriented,

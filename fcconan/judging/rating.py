@@ -145,7 +145,7 @@ def rate(
             no rating at all.
 
     Examples:
-        >>> from fcconan.models import check_names_of, identified, ChatResponse
+        >>> from fcconan.models import ChatResponse
         >>> class Mine:
         ...     name = "mine"
         ...     def replies(self, calls):

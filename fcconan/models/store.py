@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from filelock import FileLock
 
 from fcconan.data import cache_folder
 from fcconan.errors import InputError
@@ -35,11 +36,12 @@ class Answers:
         self._lock, self._own = threading.Lock(), None if read else set[bytes]()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # Autocommit. The log and the waiting time let processes share the file.
-            self._file = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
-            self._file.execute("PRAGMA journal_mode=WAL")
-            self._file.execute("PRAGMA synchronous=NORMAL")
-            self._file.execute(_TABLE)
+            # Autocommit. The log and the waiting time let processes share the file; they cannot make it at once.
+            with FileLock(f"{path}.lock"):
+                self._file = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+                self._file.execute("PRAGMA journal_mode=WAL")
+                self._file.execute("PRAGMA synchronous=NORMAL")
+                self._file.execute(_TABLE)
         except (OSError, sqlite3.Error) as error:
             raise InputError(f"{path} cannot be used as the store of answers ({error}): move it, or free it") from error
 

@@ -21,7 +21,6 @@ from fcconan.scoring import (
     K,
     bootstrap_means,
     chance_levels,
-    check_names,
     difference_table,
     evaluate,
     family,
