@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from fcconan.data import check_names
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.retrieval.collections import Collection
