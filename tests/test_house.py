@@ -36,7 +36,7 @@ BUDGET = {
     "data": 2152,
     "generation": 701,
     "judging": 1938,
-    "models": 802,
+    "models": 803,
     "oldcli": 872,
     "publishing": 831,
     "reporting": 23,

@@ -427,7 +427,7 @@ def test_mistakes_are_named(encoder: Path, bart: Path, classifier: Callable[...,
         ("is a bert model without encoder and decoder", rows, {"bartscore": str(encoder), **model}),
         ("the weights of transformer lack classifier.bias and 1 more", rows, {"toxicity": str(encoder), **model}),
         ("unknown label 'toxic': known are kind, rude, threat", rows, {"toxicity": str(classifier()), **model}),
-        ("no model folder at ./nowhere", rows, {"bertscore": "./nowhere"}),
+        ("found no folder ./nowhere", rows, {"bertscore": "./nowhere"}),
         ("the model transformer cannot be loaded", rows, {"bertscore": str(encoder), "device": "abacus"}),
     ]
     for message, given, options in mistakes:

@@ -398,7 +398,7 @@ def ask(
         calls: The requests.
         read: Reads an answer: something with a `reason`, which is `unreadable` if the answer cannot be read.
         form: Sentence that states the form of the answer to a request, and nothing else.
-        merge: Returns the result of what was read first and second.
+        merge: Function of both results of `read` that returns one.
         again: Whether to ask again.
 
     Returns:
