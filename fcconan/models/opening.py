@@ -74,7 +74,7 @@ def check_names_of(models: Iterable[Model]) -> None:
 
 
 def identified(model: Any) -> str:
-    """Returns the name of a model in identities of results: with its weights, and without the address of an endpoint."""
+    """Returns the name of a model in identities of results, with its weights and without an address."""
     of_model = getattr(model, "identity", {}).items()
     return ",".join(str(value) for name, value in of_model if name != "endpoint") or str(model.name)
 
