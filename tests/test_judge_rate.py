@@ -651,7 +651,7 @@ def test_grades_of_a_first_answer_stay_when_it_is_asked_again(monkeypatch: pytes
     said = iter(['{"relevance": {"score": 4}}', "Rather good."])
     with Server(lambda body, number: Action(body=completion(body, next(said)))) as server:
         how: Any = {"rating_method": "grounded", "endpoint": Endpoint(base_url=server.url, concurrency=1)}
-        result = rate([reply(background="Bakers.")], model="m", task="cseval", aspect=["relevance", "coherence"], **how)
+        result = rate([reply(background="Bakers.")], model="m", task="cseval", aspect=("relevance", "coherence"), **how)
     assert [row["value"] for row in rows(result)] == [4.0, None] and len(server.requests) == 2
 
 
