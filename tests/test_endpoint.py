@@ -154,7 +154,7 @@ def test_retry_after_holds_back_all_requests(server: Server, opened: Opened) -> 
     )
     before = time.monotonic()
     found = list(opened(concurrency=1).replies([call("c"), call("d")]))
-    assert found[1].reason == "rate_limited" and time.monotonic() - before < 5  # nobody waits for an hour
+    assert found[1].reason == "rate_limited" and time.monotonic() - before < 5  # no waiting for an hour
 
 
 @pytest.mark.parametrize(

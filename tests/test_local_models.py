@@ -23,7 +23,7 @@ from fcconan.models import (
     format_names,
     load_format,
 )
-from tests.generation.real_tokenizers import gpt_like, letters, llama_like
+from tests.models.real_tokenizers import gpt_like, letters, llama_like
 from tests.models.tiny_chat import END, START, TEXTS, tiny_chat
 
 GREEDY = Sampling(max_tokens=30)

@@ -118,7 +118,7 @@ def finetune(
     split = rows.split or ("train" if is_folder else None)
     frame, _, name = read(("train", "pairs", *TIERS[::-1]), pairs, rows=replace(rows, split=split))
     examples, notes = _examples(frame, name)
-    source, shown = locate_model(model, None), load_generation_prompt(prompt)
+    source, shown = locate_model(model), load_generation_prompt(prompt)
     if Path(source.path, "adapter_config.json").is_file():
         raise InputError(f"{model} is an adapter, expected a whole model: give the model that it belongs to")
     if "background" in shown.variables:

@@ -15,7 +15,6 @@ from .local import (
 )
 from .opening import (
     check_names_of as check_names_of,
-    default_answers as default_answers,
     identified as identified,
     model_notes as model_notes,
     open_model as open_model,

@@ -45,7 +45,7 @@ class ModelSource(NamedTuple):
         return self.path if self.commit else Path(self.path).resolve().name
 
 
-def locate_model(model: str, revision: str | None = None) -> ModelSource:
+def locate_model(model: str) -> ModelSource:
     """Returns the source of a model, with an identity of its weights.
 
     All files of a folder are read, because further training does not change sizes and headers (0.7 s for 1 GB). The
@@ -69,7 +69,7 @@ def locate_model(model: str, revision: str | None = None) -> ModelSource:
     with loading_errors(model):
         from huggingface_hub import hf_hub_download
 
-        config = hf_hub_download(model, "config.json", revision=revision)
+        config = hf_hub_download(model, "config.json")
     return ModelSource(model, Path(config).parent.name, None)  # a snapshot's folder has the name of its commit
 
 

@@ -19,18 +19,6 @@ if TYPE_CHECKING:
 _BYTES_A_TOKEN = 4  # for planning, in languages that tokenizers support well
 
 
-def default_answers(read: bool = True) -> Answers:
-    """Returns the store in the cache folder.
-
-    Args:
-        read: Whether to use answers of earlier runs.
-
-    Raises:
-        InputError: The file cannot be used.
-    """
-    return Answers(read=read)
-
-
 def open_model(name: str | Model, endpoint: Endpoint, template: Format | None = None) -> Model:
     """Returns the model of a name.
 
@@ -54,7 +42,7 @@ def open_model(name: str | Model, endpoint: Endpoint, template: Format | None = 
         raise InputError(f"{name} is a learned rater for `judge rate`, expected a language model: name one")
     if kind == "replay":
         return ReplayModel(Path(rest))
-    answers = default_answers(endpoint.cache)
+    answers = Answers(read=endpoint.cache)
     if kind == "local":
         from fcconan.models.local import LocalModel
 

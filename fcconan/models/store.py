@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from filelock import FileLock
 from fcconan.data import cache_folder
 from fcconan.errors import InputError
 
-_TABLE = "CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, request TEXT, response TEXT, at TEXT) WITHOUT ROWID"
+_TABLE = "CREATE TABLE IF NOT EXISTS responses (key BLOB PRIMARY KEY, response TEXT) WITHOUT ROWID"
 
 
 class Answers:
@@ -51,16 +50,15 @@ class Answers:
         if self._own is not None and key not in self._own:
             return None
         with self._lock:
-            found = self._file.execute("SELECT response FROM answers WHERE key = ?", (key,)).fetchone()
+            found = self._file.execute("SELECT response FROM responses WHERE key = ?", (key,)).fetchone()
         response: dict[str, Any] | None = found and from_json(found[0])
         return response
 
     def put(self, request: Mapping[str, Any], response: Mapping[str, Any]) -> None:
         """Stores the response to a request; it replaces an earlier one."""
-        key, now = _key(request), datetime.now(UTC).isoformat(timespec="seconds")
-        row = (key, to_json(request).decode(), to_json(response).decode(), now)
+        key = _key(request)
         with self._lock:
-            self._file.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+            self._file.execute("INSERT OR REPLACE INTO responses VALUES (?, ?)", (key, to_json(response).decode()))
             if self._own is not None:
                 self._own.add(key)
 

@@ -4,7 +4,7 @@ The service is imported when the command is used, so that `fcconan --help` stays
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fcconan.oldcli.parameters import Interface, Parameters
 
 COMMON = "Input and output"
-CONFIG, JSON, VERBOSE, FORCE = "config", "json_file", "verbose", "force"
+CONFIG, JSON, VERBOSE = "config", "json_file", "verbose"
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +33,6 @@ class Command:
         show: Prints the result; its second argument is true with `--verbose`.
         service: Name of the function in `fcconan.services`, or of another module with it; default: the command's name.
         detailed: Whether `--verbose` prints more than the answer.
-        protected: Whether the file that the command writes replaces an existing one with `--force` only.
-        resumes: Returns whether an existing file is an earlier output of the command with these options, which it
-            continues or replaces.
-        companions: Returns the files that are written next to a file of results, by the name of each in messages.
-        keywords: Further arguments of the service, such as `progress`.
         next_step: Returns the line that names the command that comes next, from the values of this one.
     """
 
@@ -47,10 +42,6 @@ class Command:
     show: Callable[[Any, bool], None]
     service: str = ""
     detailed: bool = False
-    protected: bool = False
-    resumes: Callable[[Path, Any], bool] = lambda path, options: False
-    companions: Callable[[Path], Mapping[str, Path]] = lambda path: {}
-    keywords: Mapping[str, Any] = field(default_factory=dict)
     next_step: Callable[[Mapping[str, Any]], str] | None = None
 
     def add_to(self, app: typer.Typer, panel: str | None = None) -> None:
@@ -100,8 +91,6 @@ class Command:
             common(JSON, Path | None, "--json", help="Write the result to this file.")
         if self.detailed:
             common(VERBOSE, bool, "--verbose", "-v", help="Print all tables, not only the main result.", default=False)
-        if self.protected:
-            common(FORCE, bool, "--force", help="Replace an existing file.", default=False)
         return found
 
     def run(self, context: typer.Context, values: dict[str, Any]) -> None:
@@ -112,7 +101,7 @@ class Command:
         """
         inputs = {name: value for name, value in values.items() if name in self.interface.arguments}
         passed = {name: value for name, value in inputs.items() if value is not None}
-        from fcconan.oldcli.targets import check_existing, check_targets
+        from fcconan.oldcli.targets import check_targets
 
         options = self._options(context, values)
         if options is not None:
@@ -122,18 +111,12 @@ class Command:
             values,
             options,
             {"--json": self._json_file(values), "--config": values.get(CONFIG)},
-            self.companions,
         )
-        if self.protected and not values[FORCE]:
-            check_existing(self.interface.arguments, values, lambda path: self.resumes(path, options))
         try:
-            result = self.interface.service(**passed, **self.keywords)
+            result = self.interface.service(**passed)
         except InputError as error:
             self._write_details(error, self._json_file(values))
             raise
-        finally:
-            for each in self.keywords.values():
-                getattr(each, "close", lambda: None)()
         if (path := self._json_file(values)) is not None:
             result.to_json(path)
         self.show(result, bool(values.get(VERBOSE)))

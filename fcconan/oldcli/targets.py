@@ -1,10 +1,9 @@
 """The check before long work that results can be written, and that no file replaces one that the command reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fcconan.errors import InputError
 from fcconan.oldcli.output import check_json_target, check_replaced_json
 from fcconan.services import Argument, check_files, option_flag
 
@@ -14,7 +13,6 @@ def check_targets(
     values: Mapping[str, Any],
     options: Any,
     results: Mapping[str, Path | None],
-    companions: Callable[[Path], Mapping[str, Path]],
 ) -> None:
     """Checks all files of a command.
 
@@ -23,7 +21,6 @@ def check_targets(
         values: Their values.
         options: The configuration of the service, or None.
         results: The files of `--json` and `--config`, by option.
-        companions: Returns the files that are written next to a file of results.
 
     Raises:
         InputError: A file cannot be written, or is also read.
@@ -38,44 +35,17 @@ def check_targets(
         each = list(value.values()) if isinstance(value, dict) else value
         each = each if isinstance(each, list | tuple) else [each]
         named.setdefault(role, []).extend(one for one in each if isinstance(one, str | Path))
-    paths: dict[str | None, list[Any]] = {
-        role: [_path_in(each) for each in found] for role, found in named.items() if role != "model"
-    }
+    paths: dict[str | None, list[Any]] = {role: [_path_in(each) for each in found] for role, found in named.items()}
     for folder in paths.get("release", [None]):
         check_json_target(results["--json"], folder)
     folders = paths.get("folder", [])
     written = {flag: path for role, flag, path in used if role == "write"}
-    for name, declared in arguments.items():
-        if declared.role == "write" and values[name] is not None:
-            written |= companions(values[name])
     check_files(
         {**written, "--json": results["--json"]},
         read=[*paths.get("read", []), *folders, results["--config"]],
         folders=folders,
     )
     check_replaced_json(results["--json"])
-
-
-def check_existing(
-    arguments: Mapping[str, Argument], values: Mapping[str, Any], resumes: Callable[[Path], bool]
-) -> None:
-    """Checks that a command without `--force` replaces no file but its own unfinished output.
-
-    Args:
-        arguments: The arguments of the service, by name.
-        values: Their values.
-        resumes: Returns whether an existing file is an earlier output of the command, which it continues.
-
-    Raises:
-        InputError: The file exists.
-    """
-    for name, how in arguments.items():
-        path = values[name]
-        is_target = how.role == "write" and how.flag != "--json" and path is not None
-        if is_target and path.exists() and not resumes(path):
-            raise InputError(
-                f"{path} exists already: choose another {option_flag(name, how)}, or replace it with --force"
-            )
 
 
 def _path_in(value: str | Path) -> Path:

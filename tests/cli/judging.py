@@ -8,7 +8,7 @@ from typing import Any
 
 from fcconan.judging import load_task
 from tests.conftest import run_here
-from tests.models.server import Action, Behaviour, Body, completion
+from tests.models.server import Action, Body, completion
 
 ASPECTS = {aspect.title: aspect for aspect in load_task("cseval").aspects}
 
@@ -57,17 +57,6 @@ def judge(body: Body, number: int) -> Action:
     """The behaviour of the endpoint."""
     asked = body["messages"][-1]["content"]
     return Action(body=completion(body, rated(body) if "Texts:\n" in asked else longer(body)))
-
-
-def slowly(delay: float) -> Behaviour:
-    """The same, after so many seconds."""
-
-    def behaviour(body: Body, number: int) -> Action:
-        action = judge(body, number)
-        action.delay = delay
-        return action
-
-    return behaviour
 
 
 @dataclass(frozen=True)

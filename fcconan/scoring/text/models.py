@@ -60,7 +60,7 @@ class ScoringModel:
 
     def __init__(self, model: str, kind: Kind, device: str | None = None) -> None:
         self._arguments = (model, kind, device)
-        source, commit, weights = locate_model(model, None)
+        source, commit, weights = locate_model(model)
         self.name = model if commit else Path(source).resolve().name
         self._version = commit[:12] if commit else weights
         with loading_errors(self.name):
