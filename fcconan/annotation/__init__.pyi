@@ -57,6 +57,7 @@ from .imports import (
 )
 from .progress import (
     campaign_progress as campaign_progress,
+    next_step as next_step,
 )
 from .qualification import (
     assign_qualification as assign_qualification,

@@ -279,19 +279,21 @@ class Campaign:
         """Returns the names of the rounds, in alphabetical order."""
         return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem)
 
-    def rounds_like(self, names: Sequence[str] | None) -> list[str]:
-        """Returns the names of the rounds that match patterns.
+    def rounds_like(self, names: Sequence[str] = ()) -> list[str]:
+        """Returns the rounds that a step reads: those that match names, by default all with answers.
+
+        Of several answers of a rater to one question, that of the last round counts: reviews follow other rounds.
 
         Args:
-            names: Names, or patterns such as `queue-*`; names without a round are returned unchanged. None or an empty
-                list for the main round.
+            names: Names, or patterns such as `queue-*`; a name without a round is returned unchanged.
         """
-        found: list[str] = []
-        for name in names or [MAIN]:
-            # Numerical order: queue-10 follows queue-9.
-            matching = sorted(fnmatch.filter(self.rounds(), name), key=lambda each: (len(each), each))
-            found += matching or [name]
-        return list(dict.fromkeys(found))
+        # Numerical order: queue-10 follows queue-9.
+        by_number = sorted(self.rounds(), key=lambda name: (len(name), name))
+        if not names:
+            answered = {answer.round for answer in self.history()} - {VALIDATION, QUALIFICATION}
+            known = [name for name in by_number if name in answered]
+            return sorted(known, key=lambda name: (self.folder / "rounds" / f"{name}.shown.jsonl").is_file()) or [MAIN]
+        return [*dict.fromkeys(each for name in names for each in fnmatch.filter(by_number, name) or [name])]
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:
         """Returns the assignments of a round; those of each rater are in the rater's order.

@@ -102,6 +102,13 @@ def campaign_progress(campaign: Campaign) -> Progress:
     return Progress(shares, units, Step(_command(campaign, step), reason, alternative))
 
 
+def next_step(campaign: Campaign) -> str:
+    """Returns a note that names the next command and why, and its alternative if there is one."""
+    step = campaign_progress(campaign).next
+    other = f" Or continue without open units: {step.alternative}" if step.alternative else ""
+    return f"Next: {step.command} ({step.reason}).{other}"
+
+
 def _in_order(campaign: Campaign) -> list[str]:
     """Returns the rounds in their usual order: qualification first, reviews after other rounds, validation last."""
 

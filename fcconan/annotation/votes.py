@@ -67,7 +67,7 @@ def vote_rows(folder: Path, round_name: str | None = None) -> list[Row]:
         InputError: The round does not exist, has no answers, or is that of the validators.
     """
     campaign = Campaign(folder)
-    rounds = campaign.rounds_like([round_name] if round_name else None)
+    rounds = campaign.rounds_like([round_name] if round_name else ())
     if VALIDATION in rounds or not set(rounds) <= {*campaign.rounds()}:
         known = ", ".join(name for name in campaign.rounds() if name != VALIDATION)
         raise InputError(f"{folder} has no round of answers {rounds[0]!r}: choose with --split among {known or 'none'}")

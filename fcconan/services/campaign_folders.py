@@ -61,8 +61,8 @@ class Rounds(Configuration):
     """The rounds whose answers are read."""
 
     round: tuple[str, ...] = option(
-        ("main",),
-        help="Rounds whose answers count, or a pattern such as 'queue-*'; the last one takes precedence.",
+        (),
+        help="Rounds whose answers count, or a pattern such as 'queue-*'; default: all with answers.",
         metavar="NAME",
     )
 
