@@ -1,3 +1,8 @@
+from .annotation import (
+    adjudicate as adjudicate,
+    release as release,
+    validate as validate,
+)
 from .building import (
     load_recipe as load_recipe,
 )
@@ -45,8 +50,6 @@ from .scoring import (
     rank as rank,
 )
 from .services import (
-    AdjudicateOptions as AdjudicateOptions,
-    AdjudicateResult as AdjudicateResult,
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
     BuildOptions as BuildOptions,
@@ -69,11 +72,6 @@ from .services import (
     SimulateResult as SimulateResult,
     StatusOptions as StatusOptions,
     StatusResult as StatusResult,
-    TierOptions as TierOptions,
-    TierResult as TierResult,
-    ValidateOptions as ValidateOptions,
-    ValidateResult as ValidateResult,
-    adjudicate as adjudicate,
     assign as assign,
     build as build,
     campaign_status as campaign_status,
@@ -85,9 +83,7 @@ from .services import (
     publish as publish,
     queue_units as queue_units,
     simulate as simulate,
-    tier as tier,
     update_raters as update_raters,
-    validate as validate,
 )
 
 __version__: str

@@ -14,6 +14,18 @@ from fcconan.result import ROW_FILES
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
+    "annotate adjudicate": (
+        "fcconan.annotation.adjudication:adjudicate",
+        "Determine the final label of each unit from its votes, by rule or by a person.",
+    ),
+    "annotate validate": (
+        "fcconan.annotation.validating:validate",
+        "Assign final labels to independent validators, and count the labels that they confirm.",
+    ),
+    "annotate release": (
+        "fcconan.annotation.releasing:release",
+        "Sort the pairs of a campaign into tiers, and write data files with a recipe that `build` reads.",
+    ),
     "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
     "finetune": (
         "fcconan.generation.finetuning:finetune",

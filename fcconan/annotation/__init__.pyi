@@ -1,3 +1,6 @@
+from .adjudication import (
+    adjudicate as adjudicate,
+)
 from .active_learning.features import (
     build_problem as build_problem,
     read_positive as read_positive,
@@ -7,13 +10,6 @@ from .active_learning.queue import (
     Queue as Queue,
     make_batch as make_batch,
     queue_summary as queue_summary,
-)
-from .adjudication import (
-    Outcome as Outcome,
-    adjudicate as adjudicate,
-    count_outcomes as count_outcomes,
-    final_labels as final_labels,
-    human_decisions as human_decisions,
 )
 from .assignment.assignments import (
     Balance as Balance,
@@ -30,11 +26,6 @@ from .assignment.rounds import (
     review_cases as review_cases,
     units_by_rater as units_by_rater,
 )
-from .assignment.validators import (
-    plan_validation as plan_validation,
-    validation_options as validation_options,
-    write_plan as write_plan,
-)
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
     VALIDATION as VALIDATION,
@@ -42,13 +33,6 @@ from .campaigns import (
     Campaign as Campaign,
     Decision as Decision,
     Settings as Settings,
-)
-from .disagreements import (
-    DISCARD as DISCARD,
-    conflict_rows as conflict_rows,
-    merge_decisions as merge_decisions,
-    read_conflicts as read_conflicts,
-    write_conflicts as write_conflicts,
 )
 from .imports import (
     Imported as Imported,
@@ -64,10 +48,6 @@ from .qualification import (
     join as join,
     leave as leave,
     qualify as qualify,
-)
-from .release_recipe import (
-    WrittenDataset as WrittenDataset,
-    write_dataset as write_dataset,
 )
 from .sampling.combinations import (
     COUNT_DESCRIPTIONS as COUNT_DESCRIPTIONS,
@@ -102,12 +82,12 @@ from .tools.exchange import (
     read_file as read_file,
     write as write,
 )
-from .validation import (
-    STATES as STATES,
-    validation_summary as validation_summary,
-    validation_targets as validation_targets,
+from .releasing import (
+    release as release,
+)
+from .validating import (
+    validate as validate,
 )
 from .votes import (
-    answers_of as answers_of,
     vote_rows as vote_rows,
 )

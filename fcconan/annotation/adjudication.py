@@ -1,202 +1,216 @@
-"""Final labels: the result of a rule over the votes, or the decision of a person.
+"""`annotate adjudicate`: final labels by rule and by a person, who fills in a list of conflicts as CSV."""
 
-The rule gives all labels of FC-CONAN's release:
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-- One vote: its label.
-- Two votes: if one is `not_sure`, the other label; if they contradict each other, no label.
-- Three or more votes: the label with a strict majority of all votes, `not_sure` included.
+import numpy as np
 
-A unit without a label is discarded with a reason, unless a person decides it.
-
-The release contains labelled pairs only. It therefore has no pair that the rule discards, and it cannot show whether
-`not_sure` counts as a vote. The two readings differ first where two of three raters are not sure; the rule takes the
-cautious one and discards the unit.
-
-The rule applies to verdicts between two replies as well: a comparison without a strict majority is discarded. That is
-different from `tie`, which is a verdict of its own.
-
-Grades are not adjudicated. Raters may give different grades without an error; users of the ratings take their mean,
-or use all of them.
-"""
-
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-from fcconan.annotation.campaigns import LABEL, MAIN, Campaign, Decision
-from fcconan.annotation.votes import NOT_SURE, answers_of, current_votes
-from fcconan.building import group_values
+from fcconan.annotation.campaigns import Assignment, Campaign, Decision
+from fcconan.annotation.progress import next_step
+from fcconan.annotation.tools.files import guarded, unguarded
+from fcconan.annotation.tools.task_view import OTHER_WAY, shown_texts
+from fcconan.annotation.votes import BY_RULE, BY_VOTES, NOT_ASSIGNED, NOT_SURE, WAITING, decide
+from fcconan.data import read_file
 from fcconan.errors import InputError
+from fcconan.result import Result
 
-BY_VOTES, BY_RULE = "votes", "rule"
-# Reasons of labels.
-LABELLED = {
-    "single": "one rater labelled it",
-    "unanimous": "all raters gave this label",
-    "majority": "more than half of three or more raters gave this label",
-    "other_not_sure": "one of two raters was not sure; the label is the other rater's",
-    "person": "a person decided",
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+DISCARD = "discard"  # the decision that a unit has no label
+# Reasons of decisions.
+REASONS = {
+    "decided": ("single", "unanimous", "majority", "other_not_sure", "person"),
+    "discarded": ("not_sure", "no_majority", "all_skipped", "person_discarded"),
+    "pending": (WAITING, NOT_ASSIGNED),
 }
-# Reasons of discards.
-DISCARDED = {
-    "not_sure": "all raters, or most of three or more, were not sure",
-    "no_majority": "raters contradict each other, and no label has a strict majority",
-    "all_skipped": "all raters skipped it",
-    "person_discarded": "a person decided that it has no label",
-}
-REASONS = (*LABELLED, *DISCARDED)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of adjudication.
-
-    Attributes:
-        decisions: Final labels and discards, in the order of the units.
-        votes: Labels of the raters, by unit and rater.
-        by_rule: Decision of the rule on every unit, including units that a person decided.
-        waiting: Units with open assignments; they have no decision.
-        not_assigned: Units without assignments; they have no decision.
-        conflicts: Units whose raters gave different labels, and units of which all raters are not sure.
-        needless: Units that a person decided although the current votes are not in conflict.
-        own_raters: Units that a person decided who had also annotated them.
-        other_votes: Units whose votes have changed since a person decided them.
-    """
-
-    decisions: list[Decision]
-    votes: Mapping[str, Mapping[str, str]]
-    by_rule: Mapping[str, Decision]
-    waiting: list[str]
-    not_assigned: list[str]
-    conflicts: list[str]
-    needless: list[str]
-    own_raters: list[str]
-    other_votes: list[str]
-
-    @property
-    def open_conflicts(self) -> list[str]:
-        """Conflicts that the rule discards; only a person can give them a label."""
-        return [unit for unit in self.conflicts if self.by_rule[unit].label is None]
-
-
-def resolve(votes: Sequence[str]) -> tuple[str | None, str]:
-    """Applies the rule to the votes on one unit.
-
-    Args:
-        votes: Labels of the raters, `not_sure` included, without skipped answers.
-
-    Returns:
-        The label, or None if the unit is discarded; and the reason, one of `REASONS`.
-    """
-    if not votes:
-        return None, "all_skipped"
-    label, backing = Counter(votes).most_common(1)[0]
-    if backing == len(votes):
-        reason = "not_sure" if label == NOT_SURE else "single" if backing == 1 else "unanimous"
-        return (None if label == NOT_SURE else label), reason
-    if len(votes) == 2 and NOT_SURE in votes:
-        return next(vote for vote in votes if vote != NOT_SURE), "other_not_sure"
-    if 2 * backing <= len(votes):
-        return None, "no_majority"
-    return (None, "not_sure") if label == NOT_SURE else (label, "majority")
-
-
-def final_labels(campaign: Campaign) -> list[str]:
-    """Returns the possible final labels, in the order of the task: all labels except `not_sure`.
-
-    Raises:
-        InputError: The task has aspects.
-    """
-    if campaign.task.aspects:
-        raise InputError(f"{campaign.task.name} has grades, which are not adjudicated: use `fcconan agree`")
-    return [label.name for label in campaign.task.labels if label.name != NOT_SURE]
 
 
 def adjudicate(
-    campaign: Campaign,
+    campaign: Path,
     *,
-    rounds: Sequence[str] = (MAIN,),
-    now: bool = False,
-    persons: Iterable[Decision] | None = None,
-) -> Outcome:
-    """Decides every unit without open assignments; gold questions and qualification tests need no decision.
+    round: tuple[str, ...] = (),
+    allow_pending: bool = False,
+    export_conflicts: Path | None = None,
+    all_conflicts: bool = False,
+    import_decisions: Path | None = None,
+    decided_by: str | None = None,
+    allow_changes: bool = False,
+) -> Result:
+    """Determine the final label of each unit from its votes, by rule or by a person.
+
+    One vote gives its label. Of two votes, `not_sure` gives way to the other label. Three or more votes give the label
+    with a strict majority. Other units are discarded, unless a person decides them: `--export-conflicts` writes a CSV
+    file with an empty column `decision`, and `--import-decisions` reads it. Half of the comparisons in the file are
+    shown with the second reply as A. Final labels are in `decisions.jsonl`.
 
     Args:
-        campaign: A campaign on a task with labels.
-        rounds: Rounds whose answers are votes. If a rater judged a unit in several rounds, the last one counts.
-        now: Whether units with open assignments are decided as well, if they have a vote.
-        persons: Decisions of persons; None for those in `decisions.jsonl`. A decision without recorded votes counts as
-            made on the current ones.
+        campaign: Folder of the campaign.
+        round: Rounds whose answers are votes, or patterns such as 'queue-*'; default: all with answers.
+        allow_pending: Also decide units with pending answers.
+        export_conflicts: CSV file to write, with the units that the rule discards because votes differ or are not sure,
+            and those whose votes have changed since a person decided them.
+        all_conflicts: Also export units with different votes that the rule decides.
+        import_decisions: CSV file with decisions of a person; an empty cell leaves the unit to the rule.
+        decided_by: Pseudonym of the person.
+        allow_changes: Replace earlier decisions of persons that differ.
+
+    Returns:
+        `units`: numbers of units, in rows of `kind` (label, decided, discarded, conflict or pending), `name` (label or
+        reason) and `units`.
 
     Raises:
-        InputError: The task has aspects, or a round does not exist.
+        InputError: The task has grades, the round does not exist, the list of decisions cannot be used, or its
+            decisions contradict earlier ones.
+
+    Examples:
+        >>> found = adjudicate(answered).to_frame()
+        >>> found[found["kind"] == "label"][["name", "units"]].values.tolist()
+        [['not_appropriate', 3], ['appropriate', 2]]
     """
-    final_labels(campaign)  # raises InputError for aspects
-    answered = {(rater, unit) for rater, unit, _ in answers_of(campaign, rounds)}
-    asked = group_values(
-        (each.unit_id, each.rater)
-        for name in rounds
-        for each in campaign.assignments(name)
-        if not each.withdrawn or each.key in answered
-    )
-    votes = {
-        unit: {rater: str(value) for rater, value in given.items()}
-        for unit, given in current_votes(campaign, rounds)[LABEL].items()
-    }
-    kept = {
-        each.unit_id: replace(each, votes=_seen(votes, each.unit_id)) if each.votes is None else each
-        for each in (human_decisions(campaign) if persons is None else persons)
-    }
-    by_rule: dict[str, Decision] = {}
-    waiting, not_assigned = [], []
-    for unit in (each.unit_id for each in campaign.items()):
-        if unit not in asked:
-            not_assigned += [] if unit in kept else [unit]
-        elif any((rater, unit) not in answered for rater in asked[unit]) and not (now and unit in votes):
-            waiting += [] if unit in kept else [unit]
-        else:
-            given = [*votes.get(unit, {}).values()]
-            label, reason = resolve(given)
-            by_rule[unit] = Decision(unit, label, BY_VOTES if len(set(given)) < 2 else BY_RULE, reason)
-    conflicts = [unit for unit, each in by_rule.items() if each.by == BY_RULE or each.reason == "not_sure"]
-    decided = by_rule | kept
-    return Outcome(
-        [decided[unit] for unit in campaign.units() if unit in decided],
-        votes,
-        by_rule,
-        waiting,
-        not_assigned,
-        conflicts,
-        needless=[unit for unit in kept if unit in by_rule and by_rule[unit].label and unit not in conflicts],
-        own_raters=[unit for unit, each in kept.items() if each.by in votes.get(unit, {})],
-        other_votes=[unit for unit, each in kept.items() if each.votes != _seen(votes, unit)],
-    )
+    from pandas import DataFrame
+
+    opened = Campaign(Path(campaign))
+    if opened.task.aspects:
+        raise InputError(f"{opened.task.name} has grades, which are published as they are: leave this step out")
+    if (import_decisions is None) != (decided_by is None):
+        raise InputError("found one of --import-decisions and --decided-by, expected both or none: give the other")
+    if export_conflicts is not None and Path(export_conflicts).exists():
+        raise InputError(f"{export_conflicts} exists, perhaps with decisions: choose another name")
+    rounds, notes = opened.rounds_like(round), []
+    with opened.changing():
+        persons = {unit: each for unit, each in opened.decisions().items() if each.by not in (BY_VOTES, BY_RULE)}
+        found = decide(opened, rounds, allow_pending=allow_pending)
+        if import_decisions is not None:
+            new = _read(Path(import_decisions), opened, found, str(decided_by))
+            notes.append(f"{import_decisions}: {len(new)} decisions of {decided_by}.")
+            persons |= _merged(persons, new, allow_changes)
+        found = decide(opened, rounds, allow_pending=allow_pending, persons=persons)
+        votes = found["votes"].map(_seen)
+        decided = found[~found["reason"].isin(REASONS["pending"])]
+        opened.write(
+            "decisions.jsonl",
+            [
+                Decision(unit, label, by, reason, persons[unit].votes if unit in persons else None)
+                for unit, label, by, reason in decided[["label", "by", "reason"]].itertuples()
+            ],
+        )
+    differ = found["votes"].map(lambda given: len({*given}) > 1) | found["rule_reason"].eq(NOT_SURE)
+    conflict = differ & ~found["rule_reason"].isin(REASONS["pending"])
+    unresolved = conflict & found["rule"].isna()
+    changed = found.index.isin([unit for unit, each in persons.items() if each.votes != votes[unit]])
+    if changed.any():
+        notes.append(
+            f"The votes have changed since {changed.sum()} decisions of persons, the first on "
+            f"{found.index[changed][0]}. The decisions still apply: --export-conflicts lists them for confirmation."
+        )
+    if export_conflicts is not None:
+        listed = found[(conflict if all_conflicts else unresolved) | changed]
+        _conflicts(opened, listed, persons).to_csv(
+            export_conflicts, index=False, encoding="utf-8-sig", lineterminator="\r\n"
+        )
+        notes.append(
+            f"{export_conflicts}: {len(listed)} units to decide. Write one of {', '.join(_allowed(opened))} into the "
+            f"column `decision`; then give --import-decisions {export_conflicts} --decided-by PSEUDONYM."
+        )
+    labels, reasons = found["label"].value_counts(), found["reason"].value_counts()
+    rows = [("label", name, labels.get(name, 0)) for name in _allowed(opened)[:-1]]
+    rows += [(kind, name, reasons.get(name, 0)) for kind, names in REASONS.items() for name in names]
+    rows += [("conflict", "all", conflict.sum()), ("conflict", "open", unresolved.sum())]
+    tables = {"units": DataFrame(rows, columns=["kind", "name", "units"])}
+    identity = {"campaign": opened.settings.name, "rounds": ",".join(rounds)}
+    return Result("annotate adjudicate", tables, identity, [*notes, next_step(opened)])
 
 
-def _seen(votes: Mapping[str, Mapping[str, str]], unit: str) -> str:
-    """Returns the votes on a unit as a person sees them, without their raters."""
-    return " ".join(sorted(votes.get(unit, {}).values()))
+def _allowed(campaign: Campaign) -> list[str]:
+    """Returns what a person may decide, in the order of the task."""
+    return [*(label.name for label in campaign.task.labels if label.name != NOT_SURE), DISCARD]
 
 
-def human_decisions(campaign: Campaign) -> list[Decision]:
-    """Returns the decisions of persons in `decisions.jsonl`."""
-    return [each for each in campaign.decisions().values() if each.by not in (BY_VOTES, BY_RULE)]
+def _seen(votes: Iterable[str]) -> str:
+    """Returns the votes on a unit as a decision keeps them, without their raters."""
+    return " ".join(sorted(votes))
 
 
-def count_outcomes(outcome: Outcome | None) -> dict[str, Any]:
-    """Returns the number of units by label, by reason of the label or discard, and by kind of conflict.
+def _conflicts(campaign: Campaign, found: "DataFrame", persons: Mapping[str, Decision]) -> "DataFrame":
+    """Returns the list of conflicts: texts, votes without raters, result of the rule, and decision."""
+    from pandas import DataFrame
 
-    Args:
-        outcome: Result of `adjudicate`; None if nothing is adjudicated.
+    units, turned = [*found.index], set[str]()
+    compared = campaign.task.unit == "comparison"
+    if compared:
+        generator = np.random.default_rng(campaign.settings.seed)
+        units = generator.permutation(units).tolist()
+        turned = {*generator.permutation(units)[: len(units) // 2].tolist()}
+    known, texts, order = campaign.units(), campaign.texts(), [label.name for label in campaign.task.labels]
+    rows = []
+    for unit in units:
+        shown = Assignment("", unit, 1, swapped=unit in turned)
+        own = persons.get(unit)
+        rule, *votes = _turned([found["rule"][unit] or DISCARD, *found["votes"][unit]], unit in turned)
+        (decision,) = _turned([own.label or DISCARD if own else ""], unit in turned)
+        rows.append(
+            {"unit_id": unit}
+            | ({"shown_first": "b" if unit in turned else "a"} if compared else {})
+            | dict(shown_texts(campaign, shown, known[unit], texts))
+            | {"votes": " ".join(sorted(votes, key=order.index)), "rule": rule}
+            | {"reason": found["rule_reason"][unit], "decision": decision}
+        )
+    return DataFrame(rows or {"unit_id": [], "votes": [], "decision": []}).map(guarded)
+
+
+def _turned(labels: Iterable[str], turned: bool) -> list[str]:
+    return [OTHER_WAY.get(label, label) if turned else label for label in labels]
+
+
+def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[str, Decision]:
+    """Returns the decisions in a list of conflicts, by unit.
+
+    Raises:
+        InputError: The pseudonym is a name, a column is missing, a unit or a decision is unknown, or votes have changed
+            since the list was written.
     """
-    decisions = outcome.decisions if outcome else []
-    labels = Counter(each.label for each in decisions if each.label)
-    reasons = Counter(each.reason for each in decisions)
-    lists = ("conflicts", "open_conflicts", "needless", "own_raters", "other_votes", "waiting", "not_assigned")
+    if not re.fullmatch("[A-Za-z0-9][A-Za-z0-9_-]*", by) or by in (BY_VOTES, BY_RULE):
+        raise InputError(f"found --decided-by {by!r}, expected a pseudonym of letters, digits, - and _: choose one")
+    rows = read_file(path)
+    compared = campaign.task.unit == "comparison"
+    if missing := {"unit_id", "votes", "decision", *(["shown_first"] if compared else [])} - {*rows}:
+        raise InputError(f"{path} lacks the column {min(missing)}: import the exported list with all its columns")
+    decisions = {}
+    for row in rows[rows["decision"].notna()].map(lambda cell: unguarded(cell or "").strip()).to_dict("records"):
+        unit, said, turned = row["unit_id"], row["decision"], compared and row["shown_first"].lower() == "b"
+        if unit not in found.index:
+            raise InputError(f"{path} has the unit {unit}, which the campaign lacks: give the list of this campaign")
+        if said not in _allowed(campaign):
+            raise InputError(
+                f"{path} has the decision {said!r} on {unit}, expected one of {', '.join(_allowed(campaign))}, or an "
+                "empty cell: correct it"
+            )
+        votes = found["votes"][unit]
+        if sorted(row["votes"].split()) != sorted(_turned(votes, turned)):
+            raise InputError(f"the votes on {unit} have changed since {path} was written: export the list again")
+        label = None if said == DISCARD else _turned([said], turned)[0]
+        decisions[unit] = Decision(unit, label, by, "person_discarded" if label is None else "person", _seen(votes))
+    return decisions
+
+
+def _merged(before: Mapping[str, Decision], new: Mapping[str, Decision], changes: bool) -> dict[str, Decision]:
+    """Returns the new decisions; one that equals an earlier one confirms it, which keeps its person.
+
+    Raises:
+        InputError: Decisions contradict earlier ones, which `changes` allows.
+    """
+    if changes:
+        return {**new}
+    for unit, each in new.items():
+        if unit in before and before[unit].label != each.label:
+            raise InputError(
+                f"{unit} is {each.label or DISCARD} now and was {before[unit].label or DISCARD} by {before[unit].by}: "
+                "give --allow-changes to replace earlier decisions"
+            )
     return {
-        "labels": dict(sorted(labels.items())),
-        "decided": {reason: reasons[reason] for reason in LABELLED},
-        "discarded": {reason: reasons[reason] for reason in DISCARDED},
-        **{name: len(getattr(outcome, name)) if outcome else 0 for name in lists},
+        unit: Decision(unit, each.label, before.get(unit, each).by, each.reason, each.votes)
+        for unit, each in new.items()
     }

@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fcconan.annotation.adjudication import adjudicate
 from fcconan.annotation.assignment.rounds import completed_assignments, recorded_options
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
 from fcconan.annotation.validation import validation_targets, verdicts
+from fcconan.annotation.votes import NOT_ASSIGNED, WAITING, decide
 from fcconan.building import group_values
 from fcconan.data import count_noun
 
@@ -87,14 +87,14 @@ def campaign_progress(campaign: Campaign) -> Progress:
     assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
     answered = {each.unit_id for each in campaign.answers().values() if each.round in judged and each.value is not None}
     labelled = validation_targets(campaign, judged) if judged else {}
-    confirmed = [each for each in verdicts(campaign, judged).values() if each.state == "agreed"] if labelled else []
+    confirmed = verdicts(campaign, judged)["state"].eq("agreed").sum() if labelled else 0
     units = {
         "all": len(items),
         "assigned": len(assigned & items),
         "answered": len(answered & items),
         "labelled": len(labelled),
         "discarded": sum(each.label is None for each in campaign.decisions().values()),
-        "confirmed": len(confirmed),
+        "confirmed": int(confirmed),
     }
     step, reason = _next(campaign, shares, units, judged)
     following = _without_open(campaign, shares, units, judged) if step == IMPORT else None
@@ -173,9 +173,9 @@ def _next(
         return "queue", "all queues are answered, and further units can be chosen"
     rounds = "" if judged == ["main"] else f" {round_options(judged)}"
     if campaign.task.labels:
-        decisions = campaign.decisions()
-        undecided = [each for each in adjudicate(campaign, rounds=judged).decisions if each.unit_id not in decisions]
-        if undecided:
+        decided = decide(campaign, judged)["reason"]
+        undecided = decided[~decided.isin([WAITING, NOT_ASSIGNED])].index.difference([*campaign.decisions()])
+        if len(undecided):
             units_have = "1 answered unit has" if len(undecided) == 1 else f"{len(undecided)} answered units have"
             return f"adjudicate{rounds}", f"{units_have} no final label"
     validators = campaign.active("validator")
@@ -183,10 +183,10 @@ def _next(
     if validators and units["labelled"] and VALIDATION not in campaign.rounds():
         labelled = units["labelled"]
         return f"validate{named}", f"{count_noun(labelled, 'unit')} {'is' if labelled == 1 else 'are'} not validated"
-    if units["labelled"] and any(each.state == "outdated" for each in verdicts(campaign, judged).values()):
+    if units["labelled"] and verdicts(campaign, judged)["state"].eq("outdated").any():
         return "validate --extend", "labels have changed since validators saw them"
     reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
-    return f"tier{rounds} --out FOLDER", reason
+    return f"release{rounds} --out FOLDER", reason
 
 
 def _without_open(

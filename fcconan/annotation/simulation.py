@@ -14,7 +14,6 @@ from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, as_lines
 from fcconan.annotation.tools import csv_sheets, task_view
 from fcconan.annotation.tools.task_view import SKIP, VERDICT
-from fcconan.annotation.validation import AGREE, DISAGREE
 from fcconan.annotation.votes import NOT_SURE
 from fcconan.judging import Aspect, Task
 
@@ -83,7 +82,7 @@ def simulate_answers(
                 continue
             said = _said(campaign.task, truth[item.unit.unit_id], accuracy, generator)
             if round_name == VALIDATION:
-                row[VERDICT] = AGREE if _agrees(said, shown[item.assignment.key]) else DISAGREE
+                row[VERDICT] = "agree" if _agrees(said, shown[item.assignment.key]) else "disagree"
             else:
                 row |= {name: task_view.turned(value, item.assignment, item.unit) for name, value in said.items()}
     return found

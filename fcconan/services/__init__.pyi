@@ -3,14 +3,6 @@ from .active_learning import (
     QueueResult as QueueResult,
     queue_units as queue_units,
 )
-from .adjudication import (
-    AdjudicateOptions as AdjudicateOptions,
-    AdjudicateResult as AdjudicateResult,
-    ValidateOptions as ValidateOptions,
-    ValidateResult as ValidateResult,
-    adjudicate as adjudicate,
-    validate as validate,
-)
 from .assignment import (
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
@@ -26,11 +18,6 @@ from .campaign_folders import (
     StatusOptions as StatusOptions,
     StatusResult as StatusResult,
     campaign_status as campaign_status,
-)
-from .campaign_release import (
-    TierOptions as TierOptions,
-    TierResult as TierResult,
-    tier as tier,
 )
 from .campaigns import (
     CampaignOptions as CampaignOptions,

@@ -19,7 +19,9 @@ Sheet = list[dict[str, Any]]
 TABLES = ("agreement", "pairs")
 TIERS = ("diamond", "gold", "silver", "bronze")
 COMPARED = ("pair_id", "label", "valid", "n_votes", "agreement", "tier")
-LEAVING = ("posterior", "improbable", "needless", "own_raters", "other_votes", "waiting", "not_assigned")
+LEAVING = ("waiting", "not_assigned")
+NAMES = {"label": "labels ", "decided": "decided ", "discarded": "discarded "}
+CONFLICTS = {"all": "conflicts", "open": "open_conflicts"}
 LABELS = ("appropriate", "not_appropriate", "not_appropriate", "not_appropriate", "not_sure")
 
 
@@ -56,7 +58,7 @@ class Campaign:
         """Writes the release, builds it and returns its folder."""
         data, out = f"{self.name}-data-{rule}", f"{self.name}-built-{rule}"
         chosen = ("--tier-rule", rule) if rule else ()
-        self.place.run("annotate", "tier", self.name, *chosen, "--synthetic", "--out", data)
+        self.place.run("annotate", "release", self.name, *chosen, "--synthetic", "--out", data)
         self.place.run("build", f"{data}/recipe.yaml", "--out", out)
         return self.place / out
 
@@ -74,6 +76,14 @@ def counted(found: Mapping[str, Any], row: str, start: str = "") -> Iterator[Row
             yield from counted(value, row, f"{start}{name} ")
         elif name not in LEAVING and isinstance(value, int) and not isinstance(value, bool):
             yield Row(start + name, {}, value, row)
+
+
+def final(found: Any, start: str = "") -> Iterator[Row]:
+    """Yields the counts of `adjudicate`."""
+    for each in found["tables"]["units"]:
+        name = CONFLICTS.get(each["name"]) if each["kind"] == "conflict" else NAMES.get(each["kind"], "") + each["name"]
+        if each["kind"] != "pending":
+            yield Row(f"{start}{name}", {}, each["units"], "A18")
 
 
 def texts(place: Workplace, most: int) -> dict[str, str]:
@@ -109,9 +119,9 @@ def replayed_votes(place: Workplace) -> Iterator[Row]:
     replay("assign", "--all-raters")
     sheets = replay.fill("main", lambda row: {"label": votes.get((row["rater"], row["unit_id"]), "")})
     yield Row("votes", {}, sum(row["label"] != "" for sheet in sheets for row in sheet), "A15")
-    yield from counted(replay("adjudicate", "--allow-pending"), "A18")
+    yield from final(replay("adjudicate", "--allow-pending"))
     replay("validate", "--resamples 0")
-    said = {True: "agree", False: "disagree"}
+    said = {True: "agree", False: "disagree", None: ""}
     replay.fill("validation", lambda row: {"agree_or_disagree": said[pairs[row["unit_id"]]["valid"]]})
     for rule in ("released", "strict"):
         folder = replay.built(rule)
@@ -173,17 +183,20 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
         review = one("assign", "--round review --review main --max-distance 2")
         yield Row("answers to review", {}, sum(each["units"] for each in review["raters"]), "A09")
     else:
-        yield from counted(one("adjudicate", f"--export-conflicts {task}.csv"), "A18", "by rule: ")
+        yield from final(one("adjudicate", f"--export-conflicts {task}.csv"), "by rule: ")
     if pairs:
         conflicts = [{**row, "decision": LABELS[_hashed(row) % 2]} for row in read(place / f"{task}.csv")]
         write(place / f"{task}.csv", conflicts)
         decided = one("adjudicate", f"--import-decisions {task}.csv --decided-by lead")
-        yield from counted(decided, "A18", "by a person: ")
-        one("validate", "--overlap 2=1 --resamples 0")
+        yield from final(decided, "by a person: ")
+        one("validate", "--overlap.2 1 --resamples 0")
         one.fill("validation", lambda row: {"agree_or_disagree": "agree" if _hashed(row) % 5 else "disagree"})
         checked = one("validate", "--resamples 1000")
-        yield from counted({name: checked[name] for name in ("units", "labels")}, "A20", "validation ")
-        agreed = [{**each, "aspect": "validation"} for each in checked["agreement"]]
+        for each in checked["tables"]["validation"]:
+            name = "units" if each["label"] == "all" else f"labels {each['label']}"
+            if each["state"] not in LEAVING:
+                yield Row(f"validation {name} {each['state']}", {}, each["units"], "A20")
+        agreed = [{**each, "aspect": "validation"} for each in checked["tables"]["agreement"]]
         yield from readers.agree({"tables": {"agreement": agreed, "pairs": []}}, row="A20")
     for rule in ("released", "strict", *place.words("@halves.yaml")) if pairs else (None,):
         for row in dataset(one.built(rule), "D11"):
@@ -209,7 +222,7 @@ def simulated(place: Workplace) -> Iterator[Row]:
     one("simulate", "--out main-sheets --accuracy 0.9")
     main = one.returned("main-sheets")
     one("adjudicate")
-    one("validate", "--overlap 2=0.1 --resamples 0")
+    one("validate", "--overlap.2 0.1 --resamples 0")
     one("simulate", "--round validation --out validation-sheets --accuracy 0.95")
     for name, rows in (("main", main), ("validation", one.returned("validation-sheets"))):
         raters: dict[str, list[str]] = {}

@@ -45,7 +45,7 @@ from fcconan.errors import InputError
 ABOUT_HS = ("hs_type", "hs_subtype")
 ABOUT_CN = (*(name for name in PERSON_AND_TOPIC if name not in ABOUT_HS), "source_id")
 LABEL = {name: name for name in LABELS} | {"": None}
-VALID = {"0": False, "1": True}
+VALID = {"0": False, "1": True, "": None}  # without a judgement of a validator
 BY = ("rater", "role", "round")  # columns of votes, ratings and comparisons
 CAMPAIGN_COLUMNS = {
     "hs": ("hs_id", "text", *ABOUT_HS),

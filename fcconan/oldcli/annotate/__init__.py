@@ -1,7 +1,6 @@
 """`fcconan annotate`: from two lists of texts to a graded, agreed, publishable dataset."""
 
 from fcconan.oldcli.annotate import (
-    adjudicate,
     assign,
     export,
     import_,
@@ -10,8 +9,6 @@ from fcconan.oldcli.annotate import (
     raters,
     simulate,
     status,
-    tier,
-    validate,
 )
 from fcconan.oldcli.typer_command import group
 
@@ -20,5 +17,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, adjudicate, validate, tier, status, queue, simulate),
+    (new, raters, assign, export, import_, status, queue, simulate),
 )
