@@ -29,10 +29,13 @@ from .assignment.rounds import (
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
     VALIDATION as VALIDATION,
+    Answer as Answer,
     Assignment as Assignment,
     Campaign as Campaign,
     Decision as Decision,
+    Rater as Rater,
     Settings as Settings,
+    Unit as Unit,
 )
 from .imports import (
     Imported as Imported,
@@ -89,5 +92,6 @@ from .validating import (
     validate as validate,
 )
 from .votes import (
+    resolve as resolve,
     vote_rows as vote_rows,
 )

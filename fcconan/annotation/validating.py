@@ -77,12 +77,13 @@ def validate(
     notes = []
     with opened.changing():
         targets = validation_targets(opened, rounds)
-        made = recorded_options(opened, VALIDATION)
-        if made and not extend and any(made[name] != value for name, value in given.items()):
+        made = {"sample_size": None, "session_size": None, "overlap": 0.0, "two": []}
+        made |= recorded_options(opened, VALIDATION)
+        exists = VALIDATION in opened.rounds()
+        if exists and not extend and any(made[name] != value for name, value in given.items()):
             raise InputError(f"the round {VALIDATION} has other options: leave these out, or give --extend to change it")
-        if extend or not made:
-            defaults = {"sample_size": None, "session_size": None, "overlap": 0.0, "two": []}
-            notes = _assign(opened, targets, defaults | made | given)
+        if extend or not exists:
+            notes = _assign(opened, targets, made | given)
     rows, found, units = shown_labels(opened, targets), verdicts(opened, rounds), opened.units()
     of_label = concat([found.assign(label="all"), found]).groupby(["label", "state"]).size()
     counts = of_label.unstack(fill_value=0).reindex(columns=[*STATES], fill_value=0).stack()
