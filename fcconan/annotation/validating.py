@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -157,7 +158,7 @@ def _assign(campaign: Campaign, targets: Mapping[str, Row], how: dict[str, Any])
         load.update(takers)
         for name in takers:
             judged[name].append(unit)
-    kept = [Assignment(*_fields(each), withdrawn=each.withdrawn or each.key not in valid) for each in before]
+    kept = [replace(each, withdrawn=each.withdrawn or each.key not in valid) for each in before]
     added = []
     for name, theirs in judged.items():
         own = [each for each in before if each.rater == name]
@@ -170,5 +171,6 @@ def _assign(campaign: Campaign, targets: Mapping[str, Row], how: dict[str, Any])
     labels += [{"rater": each.rater, "unit_id": each.unit_id} | targets[each.unit_id] for each in added]
     write_round(campaign, VALIDATION, kept + added, how | {"two": [unit for unit in campaign.units() if unit in two]}, labels)
     withdrawn = sum(now.withdrawn and not each.withdrawn for now, each in zip(kept, before, strict=True))
+    short = int(short)
     notes = [f"{len(added)} new assignments, {withdrawn} withdrawn."]
     return notes + [f"{short} units lack an independent validator: add validators to raters.csv."] * (short > 0)

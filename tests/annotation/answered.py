@@ -1,6 +1,6 @@
 """Campaigns about invented peoples in which raters have answered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,13 @@ def campaign_of(
     campaign.write("rounds/main.jsonl", assignments)
     campaign.write("answers.jsonl", answers)
     raters = [*map(Rater, said), *(Rater(validator, "validator") for validator in validators)]
-    campaign.write("raters.jsonl", raters)
+    write_raters(campaign, raters)
     return campaign
+
+
+def write_raters(campaign: Campaign, raters: Iterable[Rater]) -> None:
+    """Replaces the raters of a campaign."""
+    campaign.write("raters.jsonl", raters)
 
 
 def labelled(folder: Path, *votes: str, **options: Any) -> Campaign:
