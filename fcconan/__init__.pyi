@@ -1,3 +1,7 @@
+from .annotation import (
+    assign as assign,
+    campaign_status as campaign_status,
+)
 from .building import (
     load_recipe as load_recipe,
 )
@@ -47,8 +51,6 @@ from .scoring import (
 from .services import (
     AdjudicateOptions as AdjudicateOptions,
     AdjudicateResult as AdjudicateResult,
-    AssignOptions as AssignOptions,
-    AssignResult as AssignResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
@@ -61,22 +63,16 @@ from .services import (
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    RosterOptions as RosterOptions,
-    RosterResult as RosterResult,
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
-    StatusOptions as StatusOptions,
-    StatusResult as StatusResult,
     TierOptions as TierOptions,
     TierResult as TierResult,
     ValidateOptions as ValidateOptions,
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
-    assign as assign,
     build as build,
-    campaign_status as campaign_status,
     export_sheets as export_sheets,
     hydrate as hydrate,
     import_answers as import_answers,
@@ -86,7 +82,6 @@ from .services import (
     queue_units as queue_units,
     simulate as simulate,
     tier as tier,
-    update_raters as update_raters,
     validate as validate,
 )
 

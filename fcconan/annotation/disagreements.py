@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, Outcome, final_labels
-from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.assignment.sequence import in_order
 from fcconan.annotation.campaigns import Assignment, Campaign, Decision
+from fcconan.annotation.ordering import derived_seed, in_order
 from fcconan.annotation.tools.csv_sheets import as_csv
 from fcconan.annotation.tools.exchange import write
 from fcconan.annotation.tools.files import csv_rows, decoded, listed, unguarded
