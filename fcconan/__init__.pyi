@@ -1,5 +1,7 @@
 from .annotation import (
     adjudicate as adjudicate,
+    assign as assign,
+    campaign_status as campaign_status,
     release as release,
     validate as validate,
 )
@@ -50,8 +52,6 @@ from .scoring import (
     rank as rank,
 )
 from .services import (
-    AssignOptions as AssignOptions,
-    AssignResult as AssignResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
@@ -64,17 +64,11 @@ from .services import (
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    RosterOptions as RosterOptions,
-    RosterResult as RosterResult,
     SheetOptions as SheetOptions,
     SheetResult as SheetResult,
     SimulateOptions as SimulateOptions,
     SimulateResult as SimulateResult,
-    StatusOptions as StatusOptions,
-    StatusResult as StatusResult,
-    assign as assign,
     build as build,
-    campaign_status as campaign_status,
     export_sheets as export_sheets,
     hydrate as hydrate,
     import_answers as import_answers,
@@ -83,7 +77,6 @@ from .services import (
     publish as publish,
     queue_units as queue_units,
     simulate as simulate,
-    update_raters as update_raters,
 )
 
 __version__: str

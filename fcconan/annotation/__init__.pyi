@@ -1,6 +1,3 @@
-from .adjudication import (
-    adjudicate as adjudicate,
-)
 from .active_learning.features import (
     build_problem as build_problem,
     read_positive as read_positive,
@@ -11,20 +8,13 @@ from .active_learning.queue import (
     make_batch as make_batch,
     queue_summary as queue_summary,
 )
-from .assignment.assignments import (
-    Balance as Balance,
-    derived_seed as derived_seed,
-    measure_balance as measure_balance,
+from .adjudication import (
+    adjudicate as adjudicate,
 )
-from .assignment.reassignment import (
-    reassign as reassign,
-)
-from .assignment.rounds import (
-    RoundPlan as RoundPlan,
-    completed_assignments as completed_assignments,
-    make_round as make_round,
-    review_cases as review_cases,
-    units_by_rater as units_by_rater,
+from .assigning import (
+    assign as assign,
+    deal as deal,
+    is_right as is_right,
 )
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
@@ -36,21 +26,27 @@ from .campaigns import (
     Rater as Rater,
     Settings as Settings,
     Unit as Unit,
+    create as create,
 )
 from .imports import (
     Imported as Imported,
     import_files as import_files,
     read_people as read_people,
 )
+from .ordering import (
+    derived_seed as derived_seed,
+    in_order as in_order,
+)
 from .progress import (
-    campaign_progress as campaign_progress,
+    campaign_status as campaign_status,
     next_step as next_step,
 )
-from .qualification import (
-    assign_qualification as assign_qualification,
-    join as join,
-    leave as leave,
-    qualify as qualify,
+from .releasing import (
+    release as release,
+)
+from .rounds import (
+    completed_assignments as completed_assignments,
+    find_outliers as find_outliers,
 )
 from .sampling.combinations import (
     COUNT_DESCRIPTIONS as COUNT_DESCRIPTIONS,
@@ -84,9 +80,6 @@ from .tools.exchange import (
     export as export,
     read_file as read_file,
     write as write,
-)
-from .releasing import (
-    release as release,
 )
 from .validating import (
     validate as validate,

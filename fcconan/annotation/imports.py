@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from fcconan.annotation.campaigns import Answer, Campaign, Import, Key
+from fcconan.annotation.campaigns import Answer, Campaign, Key
 from fcconan.annotation.tools import task_view
 from fcconan.annotation.tools.files import Given, GivenFile, as_text, csv_rows, decoded, listed
 from fcconan.annotation.tools.task_view import Item, Question
@@ -110,7 +110,7 @@ def import_files(
     found: list[Imported] = []
     with campaign.changing():
         imports, history = campaign.imports(), campaign.history()
-        known = {one.sha256: one.import_number for one in imports}
+        known = {one["sha256"]: one["import_number"] for one in imports}
         held = {answer.question: answer for answer in history}
         checks: dict[str, _Checks] = {}
         # The numbers of answers without a record of their import are taken as well.
@@ -135,7 +135,8 @@ def import_files(
                 history += new
                 held |= {each.question: each for each in new}
                 counts = (len(answers), kinds.count("new"), kinds.count("changed"))
-                imports.append(Import(number, *about, raters, *counts))
+                names = "import_number file sha256 tool round raters n_answers n_new n_changed".split()
+                imports.append(dict(zip(names, (number, *about, raters, *counts), strict=True)))
                 known[file.sha256] = number
             report = Imported(
                 *about,

@@ -6,7 +6,8 @@
   comparisons, and the validation of the median grades of replies.
 
 `valid` is empty where no validator judged the label. Not published: gold questions, qualification tests, and comments,
-which may identify their author. If the task requires an explanation, the comment is part of the answer and is published.
+which may identify their author. If the task requires an explanation, the comment is part of the answer and is
+published.
 """
 
 import json
@@ -107,8 +108,8 @@ def _final(campaign: Campaign, rounds: Sequence[str], items: "DataFrame") -> "Da
     by_rule = {unit: each.label for unit, each in own.items() if each.by in (BY_VOTES, BY_RULE)}
     if changed := [unit for unit, label in by_rule.items() if rule[unit] != label]:
         raise InputError(
-            f"the votes on {len(changed)} units, such as {changed[0]}, do not give their final labels, because they have "
-            "changed or other rounds were adjudicated: run `fcconan annotate adjudicate` with the same rounds"
+            f"the votes on {len(changed)} units, such as {changed[0]}, do not give their final labels: votes have "
+            "changed, or other rounds were adjudicated; run `fcconan annotate adjudicate` with the same rounds"
         )
     labels = {unit: each.label for unit, each in own.items() if each.label is not None}
     reasons = {unit: each.reason for unit, each in own.items()}

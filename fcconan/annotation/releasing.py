@@ -84,7 +84,11 @@ def release(
         _write(stage, data)
         shutil.copytree(stage, out, dirs_exist_ok=True)
     notes = []
-    if rule and not tables["pairs"]["n_validators"].any() and any(t.valid is True for t in load_tier_rule(rule).complete):
+    if (
+        rule
+        and not tables["pairs"]["n_validators"].any()
+        and any(t.valid is True for t in load_tier_rule(rule).complete)
+    ):
         notes.append("No label was validated: tiers that need validated labels are empty.")
     rows = [(config, split, n) for config, splits in data["expect"]["rows"].items() for split, n in splits.items()]
     return Result(

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, as_lines
+from fcconan.annotation.ordering import derived_seed
 from fcconan.annotation.tools import csv_sheets, task_view
 from fcconan.annotation.tools.task_view import SKIP, VERDICT
 from fcconan.annotation.votes import NOT_SURE

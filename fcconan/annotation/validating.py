@@ -1,28 +1,26 @@
-"""`annotate validate`: assignment of final labels to validators who had no part in them, and counts of their answers."""
+"""`annotate validate`: final labels go to validators who had no part in them, and their answers are counted."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter, validators
 
-from fcconan.annotation.assignment.rounds import recorded_options, write_round
-from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
+from fcconan.annotation.assigning import deal, numbers_of_raters, permissions
+from fcconan.annotation.campaigns import VALIDATION, Campaign, Row
+from fcconan.annotation.ordering import derived_seed, in_order, last_places
 from fcconan.annotation.progress import next_step
+from fcconan.annotation.rounds import recorded_options, write_round
 from fcconan.annotation.validation import ANSWERS, STATES, shown_labels, validation_targets, verdicts
 from fcconan.annotation.votes import item_of
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.result import Pivot, Result
 from fcconan.scoring import measure_agreement
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
@@ -34,7 +32,7 @@ def validate(
     round: tuple[str, ...] = (),
     sample_size: Positive | None = None,
     session_size: Positive | None = None,
-    overlap: dict[str, float] = {},
+    overlap: dict[str, float] = {},  # noqa: B006 - it is not changed
     extend: bool = False,
     bootstrap: Bootstrap = Bootstrap(),
 ) -> Result:
@@ -82,14 +80,18 @@ def validate(
         made |= recorded_options(opened, VALIDATION)
         exists = VALIDATION in opened.rounds()
         if exists and not extend and any(made[name] != value for name, value in given.items()):
-            raise InputError(f"the round {VALIDATION} has other options: leave these out, or give --extend to change it")
+            raise InputError(
+                f"the round {VALIDATION} has other options: leave these out, or give --extend to change it"
+            )
         if extend or not exists:
             notes = _assign(opened, targets, made | given)
     rows, found, units = shown_labels(opened, targets), verdicts(opened, rounds), opened.units()
     of_label = concat([found.assign(label="all"), found]).groupby(["label", "state"]).size()
     counts = of_label.unstack(fill_value=0).reindex(columns=[*STATES], fill_value=0).stack()
     tables = {"validation": counts.rename("units").reset_index()}
-    tables["validators"] = crosstab(rows["rater"], rows["state"]).reindex(columns=[*ANSWERS], fill_value=0).reset_index()
+    tables["validators"] = (
+        crosstab(rows["rater"], rows["state"]).reindex(columns=[*ANSWERS], fill_value=0).reset_index()
+    )
     values = rows.assign(value=rows["state"].map({"agreed": 1.0, "disagreed": 0.0})).dropna(subset="value")
     if values["rater"].nunique() > 1:
         matrix = values.pivot(index="rater", columns="unit_id", values="value")
@@ -110,67 +112,53 @@ def validate(
 
 
 def _assign(campaign: Campaign, targets: Mapping[str, Row], how: dict[str, Any]) -> list[str]:
-    """Writes the round, and returns notes.
+    """Adds assignments to the round, and returns notes.
 
     The sample depends only on the seed and the ids, so that a larger one keeps the units of a smaller one. Assignments
     keep their positions; those of changed labels, and open ones of validators who left, are withdrawn. A unit that lost
-    a validator gets another one. Units go round the validators who had no part in them: to those with the smallest load,
-    in random order, and first the units with the fewest such validators.
+    a validator gets another one.
 
     Raises:
         InputError: There is nothing to validate, no validator, or too few units or validators for the options.
     """
-    names, shown = campaign.active("validator"), campaign.shown(VALIDATION) or {}
+    names = campaign.active("validator")
     if not targets or not names:
         lacking = "has no active validator: add one to raters.csv" if targets else "has nothing to validate: adjudicate"
         raise InputError(f"{campaign.folder} {lacking} first")
-    if (how["sample_size"] or 0) > len(targets) and not shown:
-        raise InputError(
-            f"found a sample of {how['sample_size']} units, expected at most {len(targets)}, the number of units with a "
-            "label: give a smaller one"
-        )
-    ranked = sorted(targets, key=lambda unit: sha256(f"{campaign.settings.seed}:{unit}".encode()).digest())
     before = campaign.assignments(VALIDATION) if VALIDATION in campaign.rounds() else []
+    if not before and (how["sample_size"] or 0) > len(targets):
+        raise InputError(f"found a sample of {how['sample_size']} units, expected at most {len(targets)}: use fewer")
+    seed = derived_seed(campaign.settings.seed, "validate")
+    ranked = sorted(targets, key=lambda unit: sha256(f"{seed}:{unit}".encode()).digest())
     rows = shown_labels(campaign, targets)
     rows = rows[rows["state"].ne("outdated") & (rows["state"].ne("missing") | rows["rater"].isin(names))]
     valid = {*zip(rows["rater"], rows["unit_id"], strict=True)}
-    known = {each.unit_id for each in before}
-    # Raters and units that must not come together: assigned, answered or decided before.
-    barred = {each.key for name in campaign.rounds() for each in campaign.assignments(name)}
-    barred |= {each.key for each in campaign.history()}
-    barred |= {(each.by, each.unit_id) for each in campaign.decisions().values()}
-    free = {unit: [name for name in names if (name, unit) not in barred] for unit in ranked}
-    new = [unit for unit in ranked[: how["sample_size"]] if unit not in known]
-    able = [unit for unit in new if len(free[unit]) > 1]
-    number = math.floor(how["overlap"] * len(new) + 0.5)
-    if len(able) < number:
-        raise InputError(
-            f"{number} units need two validators who had no part in them, found {len(able)}: add validators to "
-            "raters.csv, or give a smaller overlap"
-        )
-    two = {*how["two"], *able[:number]}
-    having, load = rows["unit_id"].value_counts(), Counter(rows[rows["state"] == "missing"]["rater"])
-    generator, judged, short = np.random.default_rng(campaign.settings.seed), {name: [] for name in names}, 0
-    for unit in sorted([unit for unit in ranked if unit in known] + new, key=lambda unit: len(free[unit])):
-        wanted = 1 + (unit in two) - having.get(unit, 0)
-        takers = sorted(generator.permutation(free[unit]).tolist(), key=load.__getitem__)[: max(wanted, 0)]
-        short += len(takers) < wanted
-        load.update(takers)
-        for name in takers:
-            judged[name].append(unit)
     kept = [replace(each, withdrawn=each.withdrawn or each.key not in valid) for each in before]
-    added = []
-    for name, theirs in judged.items():
-        own = [each for each in before if each.rater == name]
-        place, session = (max((getattr(each, of) for each in own), default=0) for of in ("position", "session"))
-        sessions = math.ceil(len(theirs) / (how["session_size"] or len(theirs) or 1))
-        for at, unit in enumerate(generator.permutation(theirs).tolist()):
-            swapped = campaign.task.unit == "comparison" and at % 2 == 1
-            added.append(Assignment(name, unit, place + at + 1, session + 1 + at * sessions // len(theirs), swapped))
+    known = {each.unit_id for each in before}
+    decided = {(each.by, each.unit_id) for each in campaign.decisions().values()}
+    had = {each.key for name in campaign.rounds() for each in campaign.assignments(name)}
+    permitted = permissions(ranked, names, decided | had | {each.key for each in campaign.history()})
+    new = [unit for unit in ranked[: how["sample_size"]] if unit not in known]
+    generator = np.random.default_rng(seed)
+    drawn = numbers_of_raters(
+        {unit: permitted[unit] for unit in new if permitted[unit]}, {2: how["overlap"]}, generator
+    )
+    two = {*how["two"], *(unit for unit, number in drawn.items() if number > 1)}
+    having, load = Counter(rows["unit_id"]), Counter(rows[rows["state"] == "missing"]["rater"])
+    wanted = {unit: max(0, 1 + (unit in two) - having[unit]) for unit in ranked if unit in known or unit in new}
+    dealt = deal(wanted, permitted, generator, load)
+    ordered = in_order(
+        {name: [unit for unit, chosen in dealt.items() if name in chosen] for name in names},
+        seed=seed,
+        session_size=how["session_size"],
+        swap=campaign.task.unit == "comparison",
+        ends=last_places(kept),
+    )
+    added = [each for theirs in ordered.values() for each in theirs]
+    shown = {each.key: targets[each.unit_id] for each in added} | (campaign.shown(VALIDATION) or {})
     labels = [{"rater": rater, "unit_id": unit} | row for (rater, unit), row in shown.items()]
-    labels += [{"rater": each.rater, "unit_id": each.unit_id} | targets[each.unit_id] for each in added]
-    write_round(campaign, VALIDATION, kept + added, how | {"two": [unit for unit in campaign.units() if unit in two]}, labels)
+    write_round(campaign, VALIDATION, kept + added, how | {"two": sorted(two)}, labels)
     withdrawn = sum(now.withdrawn and not each.withdrawn for now, each in zip(kept, before, strict=True))
-    short = int(short)
+    short = sum(len(dealt[unit]) < number for unit, number in wanted.items())
     notes = [f"{len(added)} new assignments, {withdrawn} withdrawn."]
     return notes + [f"{short} units lack an independent validator: add validators to raters.csv."] * (short > 0)

@@ -3,21 +3,8 @@ from .active_learning import (
     QueueResult as QueueResult,
     queue_units as queue_units,
 )
-from .assignment import (
-    AssignOptions as AssignOptions,
-    AssignResult as AssignResult,
-    RosterOptions as RosterOptions,
-    RosterResult as RosterResult,
-    assign as assign,
-    update_raters as update_raters,
-)
 from .calls import (
     checked as checked,
-)
-from .campaign_folders import (
-    StatusOptions as StatusOptions,
-    StatusResult as StatusResult,
-    campaign_status as campaign_status,
 )
 from .campaigns import (
     CampaignOptions as CampaignOptions,

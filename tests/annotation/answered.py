@@ -89,7 +89,7 @@ def campaign_of(
 
 def write_raters(campaign: Campaign, raters: Iterable[Rater]) -> None:
     """Replaces the raters of a campaign."""
-    campaign.write("raters.jsonl", raters)
+    campaign.write("raters.csv", raters)
 
 
 def labelled(folder: Path, *votes: str, **options: Any) -> Campaign:

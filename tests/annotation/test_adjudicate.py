@@ -258,7 +258,10 @@ def test_a_list_is_not_written_over_and_grades_are_not_adjudicated(tmp_path: Pat
 def test_a_decision_keeps_the_votes_that_it_was_made_on(tmp_path: Path) -> None:
     campaign = labelled(tmp_path / "c", "222", "002")
     votes = f"{YES} {NO}"
-    persons = [Decision(FIRST, YES, "chair", "person", votes), Decision(SECOND, None, "chair", "person_discarded", votes)]
+    persons = [
+        Decision(FIRST, YES, "chair", "person", votes),
+        Decision(SECOND, None, "chair", "person_discarded", votes),
+    ]
     campaign.write("decisions.jsonl", persons)
     counts(campaign)
     lines = (campaign.folder / "decisions.jsonl").read_text(encoding="utf-8").splitlines()

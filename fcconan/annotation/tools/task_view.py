@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Row, Unit
-from fcconan.annotation.lookups import Lookup
 from fcconan.data import normalise, short_hash
 from fcconan.errors import InputError
 from fcconan.judging import Task
@@ -185,7 +184,7 @@ def of_raters(
     """
     asked = [question.name for question in questions(campaign, round_name)]
     answered = campaign.answers(round_name) if unanswered else {}
-    found: dict[str, list[Item]] = Lookup(campaign.folder, "rater", {rater: [] for rater in campaign.raters()})
+    found: dict[str, list[Item]] = {rater: [] for rater in campaign.raters()}
     for item in items(campaign, round_name):
         rater, unit_id = item.assignment.rater, item.assignment.unit_id
         done = unanswered and all((round_name, rater, unit_id, name) in answered for name in asked)

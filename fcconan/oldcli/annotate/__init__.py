@@ -1,14 +1,11 @@
 """`fcconan annotate`: from two lists of texts to a graded, agreed, publishable dataset."""
 
 from fcconan.oldcli.annotate import (
-    assign,
     export,
     import_,
     new,
     queue,
-    raters,
     simulate,
-    status,
 )
 from fcconan.oldcli.typer_command import group
 
@@ -17,5 +14,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, status, queue, simulate),
+    (new, export, import_, queue, simulate),
 )
