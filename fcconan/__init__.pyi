@@ -1,3 +1,8 @@
+from .annotation import (
+    export_sheets as export_sheets,
+    import_answers as import_answers,
+    simulate as simulate,
+)
 from .building import (
     load_recipe as load_recipe,
 )
@@ -54,8 +59,6 @@ from .services import (
     CampaignOptions as CampaignOptions,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
-    ImportOptions as ImportOptions,
-    ImportResult as ImportResult,
     NewCampaignResult as NewCampaignResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
@@ -63,10 +66,6 @@ from .services import (
     QueueResult as QueueResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
-    SheetOptions as SheetOptions,
-    SheetResult as SheetResult,
-    SimulateOptions as SimulateOptions,
-    SimulateResult as SimulateResult,
     StatusOptions as StatusOptions,
     StatusResult as StatusResult,
     TierOptions as TierOptions,
@@ -77,14 +76,11 @@ from .services import (
     assign as assign,
     build as build,
     campaign_status as campaign_status,
-    export_sheets as export_sheets,
     hydrate as hydrate,
-    import_answers as import_answers,
     list_datasets as list_datasets,
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
-    simulate as simulate,
     tier as tier,
     update_raters as update_raters,
     validate as validate,

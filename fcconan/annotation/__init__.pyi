@@ -50,10 +50,8 @@ from .disagreements import (
     read_conflicts as read_conflicts,
     write_conflicts as write_conflicts,
 )
-from .imports import (
-    Imported as Imported,
-    import_files as import_files,
-    read_people as read_people,
+from .importing import (
+    import_answers as import_answers,
 )
 from .progress import (
     campaign_progress as campaign_progress,
@@ -92,15 +90,11 @@ from .sampling.lists import (
     read_list as read_list,
     reply_units as reply_units,
 )
-from .simulation import (
-    answered_sheets as answered_sheets,
-    sample_truth as sample_truth,
-    simulate_answers as simulate_answers,
+from .sheets import (
+    export_sheets as export_sheets,
 )
-from .tools.exchange import (
-    export as export,
-    read_file as read_file,
-    write as write,
+from .simulating import (
+    simulate as simulate,
 )
 from .validation import (
     STATES as STATES,

@@ -15,10 +15,9 @@ from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, Outcome, final_la
 from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.assignment.sequence import in_order
 from fcconan.annotation.campaigns import Assignment, Campaign, Decision
-from fcconan.annotation.tools.csv_sheets import as_csv
-from fcconan.annotation.tools.exchange import write
-from fcconan.annotation.tools.files import csv_rows, decoded, listed, unguarded
-from fcconan.annotation.tools.task_view import shown_texts, turned
+from fcconan.annotation.questions import shown_texts, turned
+from fcconan.annotation.sheets import as_csv, unguarded
+from fcconan.data import read_file
 from fcconan.errors import InputError
 
 DISCARD = "discard"  # the decision that a unit has no label
@@ -59,17 +58,17 @@ def _rows(campaign: Campaign, outcome: Outcome, shown: Sequence[Assignment]) -> 
         unit = known[each.unit_id]
         rule = outcome.by_rule[each.unit_id]
         mine = decided.get(each.unit_id)
-        votes = [turned(vote, each, unit) for vote in outcome.votes.get(each.unit_id, {}).values()]
+        votes = [turned(vote, each.swapped) for vote in outcome.votes.get(each.unit_id, {}).values()]
         replies = {_ORDER: "b" if each.swapped else "a"} if unit.reply_b is not None else {}
         rows.append(
             {"campaign": campaign.settings.name, "unit_id": each.unit_id}
             | replies
-            | dict(shown_texts(campaign, each, unit, texts))
+            | shown_texts(campaign, each, unit, texts)
             | {
                 "votes": " ".join(sorted(votes, key=order.index)),
-                "rule": turned(rule.label, each, unit) or DISCARD,
+                "rule": turned(rule.label, each.swapped) or DISCARD,
                 "reason": rule.reason,
-                "decision": "" if mine is None else turned(mine.label, each, unit) or DISCARD,
+                "decision": "" if mine is None else turned(mine.label, each.swapped) or DISCARD,
             }
         )
     return rows
@@ -83,10 +82,9 @@ def write_conflicts(path: Path, rows: Sequence[dict[str, str]]) -> None:
     """
     texts = dict.fromkeys(name for row in rows for name in row if name not in (*_KEYS, *_ANSWERS))
     content = as_csv(rows, [*_KEYS, *texts, *_ANSWERS])
-    try:
-        write(path.parent, {path.name: content})
-    except OSError as error:
-        raise InputError(f"{path} cannot be written ({error.strerror}): choose another file") from error
+    if path.exists() and path.read_bytes() != content.encode():
+        raise InputError(f"{path} exists with other content, perhaps with decisions: choose another file")
+    path.write_text(content, encoding="utf-8", newline="")
 
 
 def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) -> list[Decision]:
@@ -137,10 +135,10 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
         elif said and said not in allowed:
             problems.append(f"row {number}: the decision is {said!r}, expected one of {', '.join(allowed)} or nothing")
         elif said:
-            label = None if said == DISCARD else turned(said, shown[unit], units[unit])
+            label = None if said == DISCARD else turned(said, shown[unit].swapped)
             found.append(Decision(unit, label, by, "person_discarded" if said == DISCARD else "person"))
     if problems:
-        raise InputError(f"{path}: {listed(problems)}: correct this file; a new list has no decisions")
+        raise InputError(f"{path}: {'; '.join(problems[:3])}: correct this file; a new list has no decisions")
     return found
 
 
@@ -175,12 +173,8 @@ def _same(row: dict[str, str], known: dict[str, str], name: str) -> bool:
 
 def _read(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Returns the rows with their numbers."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}): give the completed list") from error
     rows = []
-    for number, cells in csv_rows(path, decoded(path, content)):
+    for number, cells in enumerate(read_file(path).fillna("").to_dict("records"), start=2):
         row = {name: unguarded(cell) for name, cell in cells.items()}
         if _ORDER in row:
             row[_ORDER] = row[_ORDER].strip().casefold()

@@ -9,7 +9,7 @@ import yaml
 
 from fcconan.annotation.campaigns import MAIN, Campaign, Row
 from fcconan.annotation.release import Published, published_rows, without_label
-from fcconan.annotation.tools.guidelines import campaign_template
+from fcconan.annotation.sheets import campaign_template
 from fcconan.building import TIER_RULES, Recipe, TierRule, find_builder, load_recipe, load_tier_rule
 from fcconan.data import RowWriter, YamlFile, file_sha256, new_folder
 from fcconan.errors import InputError

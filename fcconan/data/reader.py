@@ -190,7 +190,7 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
     import pandas as pd
 
     if path.suffix in SUFFIXES:
-        return _read_file(path), name_with_hash(path)
+        return read_file(path), name_with_hash(path)
     there = [each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))]
     kind = [*there, *kinds][0]
     replies = sorted((path / "replies").glob("*.parquet"))
@@ -250,7 +250,12 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     return found
 
 
-def _read_file(path: Path) -> "DataFrame":
+def read_file(path: Path) -> "DataFrame":
+    """Returns the rows of a file. Cells of CSV and TSV are strings; empty cells are None.
+
+    Raises:
+        InputError: There is no such file, or it cannot be read in the format of its suffix.
+    """
     import pandas as pd
 
     if not path.is_file():

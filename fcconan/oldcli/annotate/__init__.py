@@ -3,12 +3,9 @@
 from fcconan.oldcli.annotate import (
     adjudicate,
     assign,
-    export,
-    import_,
     new,
     queue,
     raters,
-    simulate,
     status,
     tier,
     validate,
@@ -20,5 +17,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, adjudicate, validate, tier, status, queue, simulate),
+    (new, raters, assign, adjudicate, validate, tier, status, queue),
 )
