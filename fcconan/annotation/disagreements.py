@@ -117,7 +117,6 @@ def read_conflicts(path: Path, campaign: Campaign, outcome: Outcome, by: str) ->
     needed = dict.fromkeys([*_KEYS, *sides, "votes", "decision", *texts])
     if lacking := [name for name in needed if any(name not in row for _, row in rows)]:
         raise InputError(f"{path} lacks the column {', '.join(lacking)}: import the list with all its columns")
-    units = campaign.units()
     found: list[Decision] = []
     problems = []
     repeated = {unit for unit, count in Counter(row["unit_id"] for _, row in rows).items() if count > 1}

@@ -22,8 +22,8 @@ from fcconan.annotation.questions import (
     TITLES,
     Question,
     handed_out,
-    number,
     questions,
+    to_number,
     turned,
 )
 from fcconan.annotation.sheets import unguarded
@@ -87,8 +87,8 @@ def import_answers(
         rows = []
         for path in map(Path, files):
             name, given = _read(opened, path, people, round)
-            asked, last = questions(opened, name), max((answer.import_number for answer in history), default=0)
-            answers = _answers(path, given, asked, units(name), held if not allow_withdrawn else None, last + 1)
+            asked, number = questions(opened, name), 1 + max((answer.import_number for answer in history), default=0)
+            answers = _answers(path, given, asked, units(name), None if allow_withdrawn else held, number)
             if (sha := file_sha256(path)) in known:
                 notes.append(f"{path.name} was imported before.")
                 answers = []
@@ -97,13 +97,19 @@ def import_answers(
             history += new
             held |= {answer.question: answer for answer in new}
             raters, done = {answer.rater for answer in answers}, {key[:3] for key in held}
-            theirs = units(name)[units(name)["rater"].isin(raters) & ~units(name)["withdrawn"]]
-            keys = [(name, *key) for key in theirs[["rater", "unit_id"]].itertuples(index=False)]
-            row = {"file": path.name, "round": name, "raters": ", ".join(sorted(raters))}
-            row["units"] = len({answer.key for answer in answers})
-            row["skipped"] = len({answer.key for answer in answers if answer.value is None})
-            row["answers"] = len(answers)
-            rows.append(row | counts | {"waiting": sum(key not in done for key in keys)})
+            theirs = [each for each in opened.assignments(name) if each.rater in raters and not each.withdrawn]
+            rows.append(
+                {
+                    "file": path.name,
+                    "round": name,
+                    "raters": ", ".join(sorted(raters)),
+                    "units": len({answer.key for answer in answers}),
+                    "skipped": len({answer.key for answer in answers if answer.value is None}),
+                    "answers": len(answers),
+                    **counts,
+                    "waiting": sum((name, *each.key) not in done for each in theirs),
+                }
+            )
         if not dry_run:
             opened.write("answers.jsonl", history)
             write_whole(imports, as_lines({"sha256": sha} for sha in dict.fromkeys(known)))
@@ -220,7 +226,7 @@ def _answered(
     is_skipped = _text(row[SKIP]).casefold() not in NOT_SKIPPED
     if is_skipped and values:
         raise ValueError(f"it was skipped and answered ({', '.join(values)})")
-    seconds = number(text) if (text := _text(row[SECONDS])) else None
+    seconds = to_number(text) if (text := _text(row[SECONDS])) else None
     if seconds is not None and not 0 <= seconds < math.inf:
         raise ValueError(f"seconds is {text!r}, expected a number")
     for each in asked if is_skipped else [each for each in asked if each.name in values]:

@@ -71,13 +71,13 @@ class Question(NamedTuple):
             if label is not None:
                 return label
         else:
-            grade = number(text)
+            grade = to_number(text)
             if self.low <= grade <= self.high and round(grade, self.decimals) == grade:
                 return grade if self.decimals else int(grade)
         raise ValueError(f"{self.name} is {text[:40]!r}, expected {' or '.join(self.expected)}")
 
 
-def number(text: str) -> float:
+def to_number(text: str) -> float:
     """Returns the number that a text holds, also with a decimal comma; nan if it holds none."""
     try:
         return float(text.strip().replace(",", "."))
@@ -152,16 +152,17 @@ def shown_texts(campaign: Campaign, assignment: Assignment, unit: Unit, rows: Ma
         named = {"hate_speech": unit.hs_id, "counter_narrative": unit.cn_id}
         return {name: str(rows[str(key)]["text"]) for name, key in named.items()}
     first = rows[str(unit.reply_a)]
-    found = {name: first.get(name) for name in CONTEXT if name in campaign.task.context}
-    if "references" in found:
-        found["references"] = "\n\n".join(map(str, found["references"] or ())) or None
-    if lost := [name for name, text in found.items() if text is None]:
+    given = {name: first.get(name) for name in CONTEXT if name in campaign.task.context}
+    if "references" in given:
+        given["references"] = "\n\n".join(map(str, given["references"] or ())) or None
+    if lost := [name for name, text in given.items() if text is None]:
         raise InputError(f"the reply {first['reply_id']} has no {lost[0]}, which the task shows: add that column")
     replies = {"reply": first}
     if unit.reply_b is not None:
         both = [first, rows[unit.reply_b]]
         replies = dict(zip(("reply_a", "reply_b"), both[::-1] if assignment.swapped else both, strict=True))
-    return {**found, **{name: str(row.get("text") or "") for name, row in replies.items()}}
+    found = {str(name): str(text) for name, text in given.items()}
+    return found | {name: str(row.get("text") or "") for name, row in replies.items()}
 
 
 def turned(value: Any, swapped: bool) -> Any:
