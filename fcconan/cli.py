@@ -41,6 +41,14 @@ COMMANDS = {
         "fcconan.generation.generating:generate",
         "Write a reply to each message, by a model, a retriever or people.",
     ),
+    "annotate assign": (
+        "fcconan.annotation.assigning:assign",
+        "Assign units to raters, in rounds and sessions, with overlaps and gold questions.",
+    ),
+    "annotate status": (
+        "fcconan.annotation.progress:campaign_status",
+        "Show the returned and open units of each rater, and the next command.",
+    ),
     "metrics": (
         "fcconan.scoring.text_metrics:metrics",
         "Compute text metrics of replies, as ratings that correlate and rank read.",

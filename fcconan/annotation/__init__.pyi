@@ -15,20 +15,10 @@ from .adjudication import (
     final_labels as final_labels,
     human_decisions as human_decisions,
 )
-from .assignment.assignments import (
-    Balance as Balance,
-    derived_seed as derived_seed,
-    measure_balance as measure_balance,
-)
-from .assignment.reassignment import (
-    reassign as reassign,
-)
-from .assignment.rounds import (
-    RoundPlan as RoundPlan,
-    completed_assignments as completed_assignments,
-    make_round as make_round,
-    review_cases as review_cases,
-    units_by_rater as units_by_rater,
+from .assigning import (
+    assign as assign,
+    deal as deal,
+    is_right as is_right,
 )
 from .assignment.validators import (
     plan_validation as plan_validation,
@@ -38,10 +28,14 @@ from .assignment.validators import (
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
     VALIDATION as VALIDATION,
+    Answer as Answer,
     Assignment as Assignment,
     Campaign as Campaign,
     Decision as Decision,
+    Rater as Rater,
     Settings as Settings,
+    Unit as Unit,
+    create as create,
 )
 from .disagreements import (
     DISCARD as DISCARD,
@@ -53,19 +47,21 @@ from .disagreements import (
 from .importing import (
     import_answers as import_answers,
 )
-from .progress import (
-    campaign_progress as campaign_progress,
-    next_step as next_step,
+from .ordering import (
+    derived_seed as derived_seed,
+    in_order as in_order,
 )
-from .qualification import (
-    assign_qualification as assign_qualification,
-    join as join,
-    leave as leave,
-    qualify as qualify,
+from .progress import (
+    campaign_status as campaign_status,
+    next_step as next_step,
 )
 from .release_recipe import (
     WrittenDataset as WrittenDataset,
     write_dataset as write_dataset,
+)
+from .rounds import (
+    completed_assignments as completed_assignments,
+    find_outliers as find_outliers,
 )
 from .sampling.combinations import (
     COUNT_DESCRIPTIONS as COUNT_DESCRIPTIONS,

@@ -6,7 +6,7 @@
     hs.jsonl, cn.jsonl   texts and metadata of a campaign on pairs
     replies.jsonl        replies of a campaign on replies or comparisons (rows `Reply`)
     units.jsonl          units to judge, ids only
-    raters.jsonl         pseudonyms and states of raters; real names are never stored
+    raters.csv           pseudonyms, roles and states of raters, edited by people; real names are never stored
     rounds/NAME.jsonl    assignments of a round: raters, units and their order
     rounds/NAME.json     options of a round
     rounds/NAME.shown.jsonl  further information shown to raters, such as grades of other raters
@@ -22,27 +22,28 @@ import fnmatch
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from fcconan.annotation.lookups import Lookup
-from fcconan.data import YamlFile, explain_error, locked, new_folder, read_rows, write_whole
+from fcconan.data import check_names, locked, new_folder, read_file, read_rows, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
 Row = dict[str, Any]
 Key = tuple[str, str]  # rater and unit
-Role = Literal["annotator", "validator"]
-SETTINGS = "campaign.yaml"
+SETTINGS, RATERS = "campaign.yaml", "raters.csv"
 LABEL = "label"  # the aspect of answers in a task with labels
 MAIN = "main"
 VALIDATION = "validation"
 QUALIFICATION = "qualification"
-_PATIENCE = 60.0  # seconds to wait for the lock
+PSEUDONYM = r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*"  # also a part of file names
+ROLES = ("annotator", "validator")
+STATES = ("active", "invited", "failed", "left")
+PATIENCE = 60.0  # seconds to wait for the lock
 Record = TypeVar("Record")
 
 
@@ -91,19 +92,18 @@ class Unit:
     known: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Rater:
-    """A rater.
+class Rater(NamedTuple):
+    """A row of `raters.csv`.
 
     Attributes:
         rater: Pseudonym.
         role: `annotator` or `validator`.
-        state: `invited` (has to pass the qualification test), `active`, `failed` (the test) or `left`.
+        state: `active`, `invited` (has to pass the qualification test), `failed` (the test) or `left`.
     """
 
     rater: str
-    role: Role = "annotator"
-    state: Literal["invited", "active", "failed", "left"] = "active"
+    role: str = "annotator"
+    state: str = "active"
 
 
 @dataclass(frozen=True)
@@ -169,35 +169,6 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Import:
-    """An imported file.
-
-    Files may be named after people. Only names that `export` writes are stored.
-
-    Attributes:
-        import_number: Number of the import, from 1.
-        file: File name without the folder; None if `export` does not write such a name.
-        sha256: Hash of the content.
-        tool: Format of the file.
-        round: Name of the round.
-        raters: Pseudonyms of the raters with answers in the file.
-        n_answers: Number of answers.
-        n_new: Number of answers to questions without an earlier answer.
-        n_changed: Number of answers that replace an earlier one.
-    """
-
-    import_number: int
-    file: str | None
-    sha256: str
-    tool: str
-    round: str
-    raters: list[str]
-    n_answers: int
-    n_new: int
-    n_changed: int
-
-
-@dataclass(frozen=True)
 class Decision:
     """The final label of a unit.
 
@@ -228,21 +199,17 @@ class Campaign:
         task: Annotation task.
 
     Raises:
-        InputError: The folder is not a campaign, or a file of it cannot be read.
+        InputError: The folder is not a campaign.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
         self._tables: dict[str, tuple[tuple[int, int, int], list[Any]]] = {}
-        if not (folder / SETTINGS).is_file():
+        path = self.folder / SETTINGS
+        if not path.is_file():
             raise InputError(f"{folder} has no {SETTINGS}: create a campaign with `fcconan annotate new`")
-        file = YamlFile(folder / SETTINGS)
-        try:
-            self.settings = Settings.model_validate(file.data)
-        except ValidationError as error:
-            keys = list(Settings.model_fields)
-            raise InputError(explain_error(file, error, whole="the campaign", known_keys=lambda _: keys)) from error
-        self.task: Task = load_task(folder / "task.yaml")
+        self.settings = Settings.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        self.task: Task = load_task(self.folder / "task.yaml")
 
     @property
     def aspects(self) -> list[str]:
@@ -250,8 +217,8 @@ class Campaign:
         return [aspect.name for aspect in self.task.aspects] or [LABEL]
 
     def units(self) -> dict[str, Unit]:
-        """Returns the units by id, in the order of the file; a lookup of an unknown id raises InputError."""
-        return Lookup(self.folder, "unit", {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)})
+        """Returns the units by id, in the order of the file."""
+        return {unit.unit_id: unit for unit in self.read("units.jsonl", Unit)}
 
     def items(self) -> list[Unit]:
         """Returns the units to annotate, without gold questions and qualification tests."""
@@ -264,20 +231,32 @@ class Campaign:
     def texts(self) -> dict[str, Row]:
         """Returns the rows of HS, CNs and replies by id; each has a `text`."""
         keys = {"hs.jsonl": "hs_id", "cn.jsonl": "cn_id", "replies.jsonl": "reply_id"}
-        rows = {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
-        return Lookup(self.folder, "text", rows)
+        return {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
 
     def raters(self) -> dict[str, Rater]:
-        """Returns the raters by pseudonym, in the order in which they joined."""
-        return Lookup(self.folder, "rater", {rater.rater: rater for rater in self.read("raters.jsonl", Rater)})
+        """Returns the raters by pseudonym, in the order of `raters.csv`.
+
+        Raises:
+            InputError: A pseudonym, role or state is not valid, or a rater with assignments is not there.
+        """
+        found = {each.rater: each for each in self._once(RATERS, _raters)}
+        for each in (each for name in self.rounds() for each in self.assignments(name)):
+            if each.rater not in found:
+                raise InputError(f"{self.folder / RATERS} lacks {each.rater}: add the row {each.rater},annotator,left")
+        return found
 
     def active(self, role: str) -> list[str]:
-        """Returns the active raters of a role, in the order in which they joined."""
-        return [each.rater for each in self.raters().values() if (each.role, each.state) == (role, "active")]
+        """Returns the active raters of a role, in the order of `raters.csv`."""
+        return [each.rater for each in self.raters().values() if each[1:] == (role, "active")]
 
     def rounds(self) -> list[str]:
-        """Returns the names of the rounds, in alphabetical order."""
-        return sorted(path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem)
+        """Returns the names of the rounds: the qualification first, the 10th queue after the 9th, reviews and the
+        validation last.
+        """
+        names = [path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem]
+        shown = {name for name in names if (self.folder / "rounds" / f"{name}.shown.jsonl").is_file()}
+        ends = {QUALIFICATION: -1, VALIDATION: 2} | dict.fromkeys(shown - {VALIDATION}, 1)
+        return sorted(names, key=lambda name: (ends.get(name, 0), len(name), name))
 
     def rounds_like(self, names: Sequence[str] = ()) -> list[str]:
         """Returns the rounds that a step reads: those that match names, by default all with answers.
@@ -287,13 +266,10 @@ class Campaign:
         Args:
             names: Names, or patterns such as `queue-*`; a name without a round is returned unchanged.
         """
-        # Numerical order: queue-10 follows queue-9.
-        by_number = sorted(self.rounds(), key=lambda name: (len(name), name))
         if not names:
             answered = {answer.round for answer in self.history()} - {VALIDATION, QUALIFICATION}
-            known = [name for name in by_number if name in answered]
-            return sorted(known, key=lambda name: (self.folder / "rounds" / f"{name}.shown.jsonl").is_file()) or [MAIN]
-        return [*dict.fromkeys(each for name in names for each in fnmatch.filter(by_number, name) or [name])]
+            return [name for name in self.rounds() if name in answered] or [MAIN]
+        return [*dict.fromkeys(each for name in names for each in fnmatch.filter(self.rounds(), name) or [name])]
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:
         """Returns the assignments of a round; those of each rater are in the rater's order.
@@ -301,14 +277,13 @@ class Campaign:
         Raises:
             InputError: The round does not exist.
         """
-        path = self.folder / "rounds" / f"{round_name}.jsonl"
-        if not path.is_file():
-            options = round_options(name for name in self.rounds() if name not in (VALIDATION, QUALIFICATION))
-            todo = f"choose existing rounds, with {options}" if options else "create it with `fcconan annotate assign`"
+        name = f"rounds/{round_name}.jsonl"
+        if not (self.folder / name).is_file():
             raise InputError(
-                f"{self.folder} has no round {round_name!r}, only {', '.join(self.rounds()) or 'none'}: {todo}"
+                f"{self.folder} has no round {round_name!r}, expected one of {', '.join(self.rounds()) or 'none'}: "
+                "choose another, or make it with `fcconan annotate assign`"
             )
-        return self.read(f"rounds/{round_name}.jsonl", Assignment)
+        return self.read(name, Assignment)
 
     def shown(self, round_name: str) -> dict[Key, Row] | None:
         """Returns the information shown in addition to the texts, by rater and unit; None if the round shows none."""
@@ -328,18 +303,12 @@ class Campaign:
         Args:
             round_name: Name of the round; None for all.
         """
-        found: dict[tuple[str, str, str, str], Answer] = {}
-        for answer in self.history():
-            if round_name in (None, answer.round):
-                found[answer.question] = answer
-        return found
+        return {each.question: each for each in self.history() if round_name in (None, each.round)}
 
-    def imports(self) -> list[Import]:
-        """Returns the imports, the oldest first, without imports that were interrupted before their answers were
-        written.
-        """
+    def imports(self) -> list[Row]:
+        """Returns the imports, the oldest first, without one that was interrupted before its answers were written."""
         complete = {answer.import_number for answer in self.history()}
-        return [each for each in self.read("imports.jsonl", Import) if each.import_number in complete]
+        return [row for row in self._once("imports.jsonl", read_rows) if row["import_number"] in complete]
 
     def decisions(self) -> dict[str, Decision]:
         """Returns the final labels by unit; empty before adjudication."""
@@ -352,26 +321,26 @@ class Campaign:
         Raises:
             InputError: Another process holds the lock for too long, or the folder cannot be written.
         """
-        with locked(self.folder, wait=_PATIENCE):
+        with locked(self.folder, wait=PATIENCE):
             yield
 
     def write(self, name: str, records: Iterable[Any]) -> None:
-        """Writes a file of records, such as `raters.jsonl`, atomically; call it within `changing`.
+        """Writes a file of records or rows, such as `answers.jsonl`, atomically; call it within `changing`.
 
-        Raises:
-            OSError: The file cannot be written.
+        Args:
+            name: The file; `raters.csv` takes instances of `Rater`.
+            records: The records, of which fields with their defaults are left out, or rows.
         """
         path = self.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, as_lines(_as_row(record) for record in records))
+        path.parent.mkdir(exist_ok=True)
+        if path.suffix == ".csv":
+            write_whole(path, "".join(",".join(row) + "\n" for row in (Rater._fields, *records)))
+        else:
+            write_whole(path, as_lines(records))
 
     def read(self, name: str, kind: type[Record]) -> list[Record]:
-        """Returns the records of a file such as `raters.jsonl`; an empty list if the file does not exist.
-
-        Raises:
-            InputError: A line is not a record of that class.
-        """
-        return self._once(name, lambda path: _records(path, kind))
+        """Returns the records of a file such as `decisions.jsonl`; an empty list if the file does not exist."""
+        return self._once(name, lambda path: [kind(**row) for row in read_rows(path)])
 
     def _once(self, name: str, read: Callable[[Path], Iterable[Any]]) -> list[Any]:
         """Returns the rows of a file, cached until the file changes; an empty list if it does not exist."""
@@ -385,14 +354,19 @@ class Campaign:
         return list(self._tables[name][1])
 
 
-def _records(path: Path, kind: type[Record]) -> Iterator[Record]:
-    for number, row in enumerate(read_rows(path), start=1):
-        try:
-            yield kind(**row)
-        except TypeError as error:
-            raise InputError(
-                f"{path}, line {number} is not a valid {kind.__name__.lower()} ({error}): restore it from a backup"
-            ) from error
+def _raters(path: Path) -> list[Rater]:
+    """Returns the rows of `raters.csv`, which people edit."""
+    defaults = {"rater": "", "role": ROLES[0], "state": STATES[0]}
+    table = read_file(path).reindex(columns=[*defaults]).fillna(defaults).apply(lambda column: column.str.strip())
+    check_names(f"role in {path}", table["role"], ROLES)
+    check_names(f"state in {path}", table["state"], STATES)
+    wrong = ~table["rater"].str.fullmatch(PSEUDONYM) | table["rater"].str.lower().duplicated()
+    if wrong.any():
+        raise InputError(
+            f"{path} has the rater {table['rater'][wrong].iloc[0]!r}, expected pseudonyms of letters, digits, - and _, "
+            "each once: change the row"
+        )
+    return [Rater(*row) for row in table.itertuples(index=False)]
 
 
 def create(
@@ -406,7 +380,7 @@ def create(
     """Writes the folder of a new campaign atomically.
 
     Args:
-        folder: Folder of the campaign; it must be empty or not exist.
+        folder: Folder of the campaign, which must not exist.
         settings: Content of `campaign.yaml`.
         task: Annotation task.
         units: Units of the campaign.
@@ -414,20 +388,22 @@ def create(
         guidelines: Guidelines for raters, as Markdown; None for guidelines derived from the task.
 
     Raises:
-        InputError: The folder is not empty.
-        OSError: The folder cannot be written.
+        InputError: The folder exists.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} exists and is not empty: choose another folder for the new campaign")
+    if folder.exists():
+        raise InputError(f"{folder} exists: choose another folder for the new campaign")
+    files = {
+        SETTINGS: yaml.safe_dump(settings.model_dump(), sort_keys=False, allow_unicode=True),
+        "task.yaml": dump_task(task),
+        "units.jsonl": as_lines(units),
+        RATERS: ",".join(Rater._fields) + "\n",
+        **{name: as_lines(rows) for name, rows in texts.items()},
+    }
+    if guidelines is not None:
+        files["guidelines.md"] = guidelines
     with new_folder(folder) as stage:
-        content = yaml.safe_dump(settings.model_dump(), sort_keys=False, allow_unicode=True)
-        (stage / SETTINGS).write_text(content, encoding="utf-8")
-        (stage / "task.yaml").write_text(dump_task(task), encoding="utf-8")
-        (stage / "units.jsonl").write_text(as_lines(map(_as_row, units)), encoding="utf-8")
-        if guidelines is not None:
-            (stage / "guidelines.md").write_text(guidelines, encoding="utf-8")
-        for name, rows in texts.items():
-            (stage / name).write_text(as_lines(rows), encoding="utf-8")
+        for name, text in files.items():
+            (stage / name).write_text(text, encoding="utf-8")
     return Campaign(folder)
 
 
@@ -437,12 +413,13 @@ def round_options(names: Iterable[str]) -> str:
     return " ".join(f"--round {name}" for name in shown)
 
 
-def as_lines(rows: Iterable[Row]) -> str:
-    """Returns rows as JSON lines."""
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-def _as_row(record: Any) -> Row:
-    """Returns the fields of a record that differ from their defaults, and `value`."""
-    defaults = {each.name: each.default for each in fields(record)}
-    return {name: value for name, value in asdict(record).items() if value != defaults[name] or name == "value"}
+def as_lines(records: Iterable[Any]) -> str:
+    """Returns rows as JSON lines; of records, without fields that have their defaults, but with `value`."""
+    lines = []
+    for record in records:
+        row = record
+        if not isinstance(record, Mapping):
+            defaults = {each.name: each.default for each in fields(record)}
+            row = {name: value for name, value in vars(record).items() if value != defaults[name] or name == "value"}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+    return "".join(lines)

@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fcconan.annotation.adjudication import BY_RULE, BY_VOTES, Outcome, final_labels
-from fcconan.annotation.assignment.assignments import derived_seed
-from fcconan.annotation.assignment.sequence import in_order
 from fcconan.annotation.campaigns import Assignment, Campaign, Decision
+from fcconan.annotation.ordering import derived_seed, in_order
 from fcconan.annotation.questions import shown_texts, turned
 from fcconan.annotation.sheets import as_csv, unguarded
 from fcconan.data import read_file

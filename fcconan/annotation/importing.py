@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fcconan.annotation.campaigns import Answer, Campaign, Row, as_lines
+from fcconan.annotation.campaigns import Answer, Campaign, Row
 from fcconan.annotation.label_studio import read_tasks
 from fcconan.annotation.progress import next_step
 from fcconan.annotation.questions import (
@@ -27,14 +27,13 @@ from fcconan.annotation.questions import (
     turned,
 )
 from fcconan.annotation.sheets import unguarded
-from fcconan.data import file_sha256, normalise, read_file, read_rows, write_whole
+from fcconan.data import file_sha256, normalise, read_file
 from fcconan.errors import InputError
 from fcconan.result import Result
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-IMPORTS = "imports.jsonl"
 NOT_SKIPPED = ("", "0", "0.0", "no", "false")
 Held = Mapping[tuple[str, str, str, str], Answer]
 
@@ -82,19 +81,19 @@ def import_answers(
     units = cache(partial(handed_out, opened))
     notes = ["The files were checked; nothing was changed."] if dry_run else []
     with opened.changing():
-        history, held, imports = opened.history(), opened.answers(), opened.folder / IMPORTS
-        known = [row["sha256"] for row in (read_rows(imports) if imports.is_file() else ())]
+        history, held, imports = opened.history(), opened.answers(), opened.imports()
         rows = []
         for path in map(Path, files):
             name, given = _read(opened, path, people, round)
             asked, number = questions(opened, name), 1 + max((answer.import_number for answer in history), default=0)
             answers = _answers(path, given, asked, units(name), None if allow_withdrawn else held, number)
-            if (sha := file_sha256(path)) in known:
+            sha = file_sha256(path)
+            if sha in {row["sha256"] for row in imports}:
                 notes.append(f"{path.name} was imported before.")
                 answers = []
-            known.append(sha)
             new, counts = _added(path, answers, held, allow_changes)
             history += new
+            imports += [{"import_number": number, "sha256": sha}] if new else []
             held |= {answer.question: answer for answer in new}
             raters, done = {answer.rater for answer in answers}, {key[:3] for key in held}
             theirs = [each for each in opened.assignments(name) if each.rater in raters and not each.withdrawn]
@@ -111,8 +110,8 @@ def import_answers(
                 }
             )
         if not dry_run:
-            opened.write("answers.jsonl", history)
-            write_whole(imports, as_lines({"sha256": sha} for sha in dict.fromkeys(known)))
+            opened.write("imports.jsonl", imports)
+            opened.write("answers.jsonl", history)  # the last: imports without answers are ignored
     notes.append(next_step(opened))
     return Result("annotate import", {"files": DataFrame(rows)}, {"campaign": opened.settings.name}, notes)
 

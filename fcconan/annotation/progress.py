@@ -1,226 +1,173 @@
-"""The state of a campaign: returned and open units of each rater and round, and the next step."""
+"""`annotate status`: the state of a campaign, and the next command."""
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from fcconan.annotation.adjudication import adjudicate
-from fcconan.annotation.assignment.rounds import completed_assignments, recorded_options
-from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Rater, round_options
-from fcconan.annotation.validation import validation_targets, verdicts
-from fcconan.building import group_values
+from fcconan.annotation.campaigns import QUALIFICATION, RATERS, VALIDATION, Campaign
+from fcconan.annotation.rounds import completed_assignments
+from fcconan.annotation.votes import vote_rows
 from fcconan.data import count_noun
+from fcconan.result import Result
+from fcconan.scoring import gold_and_time
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 IMPORT = "import FILES"
 
 
-@dataclass(frozen=True)
-class Share:
-    """The work of a rater in a round, in units.
-
-    Attributes:
-        round: Name of the round.
-        rater: Pseudonym of the rater.
-        state: State of the rater, such as `active` or `left`.
-        assigned: Number of assigned units.
-        returned: Number of units with all answers, skipped ones included.
-        skipped: Number of skipped units.
-        open: Number of units that still need an answer.
-        imports: Number of imports with answers of this rater in this round.
-    """
-
-    round: str
-    rater: str
-    state: str
-    assigned: int
-    returned: int
-    skipped: int
-    open: int
-    imports: int
-
-
-@dataclass(frozen=True)
-class Step:
-    """The next step of a campaign.
-
-    Attributes:
-        command: Command of the step.
-        reason: Reason, in one sentence.
-        alternative: Command that continues without the open units of a round; None if nothing is open, or if the
-            campaign cannot continue without them.
-    """
-
-    command: str
-    reason: str
-    alternative: str | None = None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The state of a campaign.
-
-    Attributes:
-        shares: Work of each rater in each round.
-        units: Numbers of units: `all`, `assigned`, `answered`, `labelled` (with a final label or grades), `discarded`
-            and `confirmed` (by all validators who answered).
-        next: Next step.
-    """
-
-    shares: Sequence[Share]
-    units: Mapping[str, int]
-    next: Step
-
-
-def campaign_progress(campaign: Campaign) -> Progress:
-    """Returns the state of a campaign.
+def campaign_status(campaign: Path, *, round: tuple[str, ...] = ()) -> Result:
+    """Show the returned and open units of each rater, and the next command.
 
     Args:
-        campaign: The campaign.
+        campaign: Folder of the campaign.
+        round: Rounds to show, or a pattern such as `queue-*`; default: all.
+
+    Returns:
+        `raters`: one row for each round and rater, with `state`, `assigned`, `returned`, `skipped` and `open` units.
+        `units`: numbers of units by state: `all`, `assigned`, `answered`, `labelled` (with a final label or grades),
+        `discarded`, and `confirmed` by all validators who answered. `answers`, if there are gold questions or times:
+        `gold_accuracy` and `median_seconds` of each rater.
 
     Raises:
-        InputError: A file of the campaign cannot be read.
+        InputError: The folder is not a campaign, or the round does not exist.
+
+    Examples:
+        >>> found = campaign_status(campaign)
+        >>> found.to_frame()[["round", "rater", "returned", "open"]].values.tolist()
+        [['main', 'ombrey-1', 0, 4], ['main', 'tessok-2', 0, 4]]
+        >>> found.notes[0].partition("(")[2]
+        '8 units of the round main need answers).'
     """
-    raters = campaign.raters()
-    shares = [share for name in _in_order(campaign) for share in _shares(campaign, name, raters)]
-    items = {each.unit_id for each in campaign.items()}
-    judged = _judged(campaign)
-    assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
-    answered = {each.unit_id for each in campaign.answers().values() if each.round in judged and each.value is not None}
-    labelled = validation_targets(campaign, judged) if judged else {}
-    confirmed = [each for each in verdicts(campaign, judged).values() if each.state == "agreed"] if labelled else []
-    units = {
-        "all": len(items),
-        "assigned": len(assigned & items),
-        "answered": len(answered & items),
-        "labelled": len(labelled),
-        "discarded": sum(each.label is None for each in campaign.decisions().values()),
-        "confirmed": len(confirmed),
-    }
-    step, reason = _next(campaign, shares, units, judged)
-    following = _without_open(campaign, shares, units, judged) if step == IMPORT else None
-    alternative = None if following is None else _command(campaign, following)
-    return Progress(shares, units, Step(_command(campaign, step), reason, alternative))
+    from pandas import DataFrame
+
+    opened = Campaign(campaign)
+    work, units = _assigned(opened), _units(opened)
+    names = opened.rounds_like(round) if round else opened.rounds()
+    for name in names:
+        opened.assignments(name)  # refuses a name that no round has
+    shown = _shares(work[work["round"].isin(names)])
+    tables = {"raters": shown, "units": DataFrame({"state": units.keys(), "units": units.values()})}
+    if units["answered"]:
+        rows = DataFrame(vote_rows(opened.folder))
+        label = "label" in rows
+        checks = gold_and_time(rows, rows["label" if label else "value"], "pair_id" if label else "reply_id")
+        if checks["n_gold"].any() or checks["median_seconds"].notna().any():
+            tables["answers"] = checks
+    return Result("annotate status", tables, {"campaign": opened.settings.name}, [_note(opened, work, units)])
 
 
 def next_step(campaign: Campaign) -> str:
     """Returns a note that names the next command and why, and its alternative if there is one."""
-    step = campaign_progress(campaign).next
-    other = f" Or continue without open units: {step.alternative}" if step.alternative else ""
-    return f"Next: {step.command} ({step.reason}).{other}"
+    return _note(campaign, _assigned(campaign), _units(campaign))
 
 
-def _in_order(campaign: Campaign) -> list[str]:
-    """Returns the rounds in their usual order: qualification first, reviews after other rounds, validation last."""
+def _note(campaign: Campaign, work: "DataFrame", units: dict[str, int]) -> str:
+    def command(step: str) -> str:
+        verb, _, options = step.partition(" ")
+        return f"fcconan annotate {verb} {shlex.quote(str(campaign.folder))} {options}".rstrip()
 
-    def place(name: str) -> tuple[bool, bool, bool, int, str]:
-        is_review = recorded_options(campaign, name).get("review") is not None
-        return name == VALIDATION, name != QUALIFICATION, is_review, len(name), name  # queue-10 follows queue-9
-
-    return sorted(campaign.rounds(), key=place)
+    step, reason = _next(campaign, work, units)
+    note = f"Next: {command(step)} ({reason})."
+    if step == IMPORT and units["answered"]:
+        name = work["round"][work["open"]].iloc[0]
+        if name != QUALIFICATION:  # which needs all answers
+            other, _ = _next(campaign, work.assign(open=work["open"] & (work["round"] != name)), units)
+            note += f" Or continue without open units: {command(other)}"
+    return note
 
 
 def _judged(campaign: Campaign) -> list[str]:
     """Returns the rounds whose answers are votes or grades."""
-    return [name for name in _in_order(campaign) if name not in (QUALIFICATION, VALIDATION)]
+    return [name for name in campaign.rounds() if name not in (QUALIFICATION, VALIDATION)]
 
 
-def _shares(campaign: Campaign, name: str, raters: Mapping[str, Rater]) -> list[Share]:
-    done = completed_assignments(campaign, name)
-    there = [each for each in campaign.assignments(name) if not each.withdrawn or each.key in done]
-    theirs = group_values((each.rater, each.key) for each in there)
-    imports = [one for one in campaign.imports() if one.round == name]
-    shares = []
-    for rater, keys in theirs.items():
-        returned = [key for key in keys if key in done]
-        shares.append(
-            Share(
-                name,
-                rater,
-                raters[rater].state if rater in raters else "unknown",
-                assigned=len(keys),
-                returned=len(returned),
-                skipped=sum(done[key] for key in returned),
-                open=len(keys) - len(returned),
-                imports=sum(rater in one.raters for one in imports),
-            )
-        )
-    return shares
+def _assigned(campaign: Campaign) -> "DataFrame":
+    """Returns the assignments of all rounds, without withdrawn ones that have no answer, and whether they are open."""
+    from pandas import DataFrame
+
+    raters, rows = campaign.raters(), []
+    for name in campaign.rounds():
+        done = completed_assignments(campaign, name)
+        rows += [
+            (name, each.rater, raters[each.rater].state, each.unit_id, each.key in done, bool(done.get(each.key)))
+            for each in campaign.assignments(name)
+            if not each.withdrawn or each.key in done
+        ]
+    table = DataFrame(rows, columns=["round", "rater", "state", "unit_id", "returned", "skipped"])
+    table[["returned", "skipped"]] = table[["returned", "skipped"]].astype(bool)
+    return table.assign(open=~table["returned"])
 
 
-def _next(
-    campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]
-) -> tuple[str, str]:
+def _shares(work: "DataFrame") -> "DataFrame":
+    """Returns the numbers of units of each rater in each round."""
+    by = work.assign(assigned=1).groupby(["round", "rater", "state"], sort=False)
+    return by[["assigned", "returned", "skipped", "open"]].sum().reset_index()
+
+
+def _units(campaign: Campaign) -> dict[str, int]:
+    """Returns the numbers of units in each state."""
+    from fcconan.annotation.validation import validation_targets, verdicts
+
+    judged, items = _judged(campaign), {each.unit_id for each in campaign.items()}
+    answers = campaign.answers().values()
+    assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
+    return {
+        "all": len(items),
+        "assigned": len(assigned & items),
+        "answered": len({each.unit_id for each in answers if each.round in judged and each.value is not None} & items),
+        "labelled": len(validation_targets(campaign, judged)) if judged else 0,
+        "discarded": sum(each.label is None for each in campaign.decisions().values()),
+        "confirmed": sum(each.state == "agreed" for each in verdicts(campaign, judged).values()) if judged else 0,
+    }
+
+
+def _next(campaign: Campaign, work: "DataFrame", units: dict[str, int]) -> tuple[str, str]:
     """Returns the next step of a campaign, and its reason."""
-    people = campaign.raters().values()
-    active = campaign.active("annotator")
-    invited = [each for each in people if each.state == "invited"]
-    if (
-        invited
-        and campaign.units_of("quiz")
-        and not any(share.open for share in shares if share.round == QUALIFICATION and share.state == "invited")
-    ):
-        tested = {share.rater for share in shares if share.round == QUALIFICATION}
-        if all(each.rater in tested for each in invited):
+    from fcconan.annotation.validation import verdicts
+
+    judged, open_units = _judged(campaign), work[work["open"]]
+    invited = [name for name, each in campaign.raters().items() if each.state == "invited"]
+    tested = work[work["round"] == QUALIFICATION]
+    if invited and campaign.units_of("quiz") and not tested["open"][tested["rater"].isin(invited)].any():
+        if {*invited} <= {*tested["rater"]}:
             return "assign --qualify", "invited raters have returned the qualification test"
         return f"assign --round {QUALIFICATION}", "invited raters need the qualification test"
-    if not active and not invited and not judged:
-        return "raters --add-annotators N", "no annotator has joined"
-    if unfinished := [share.round for share in shares if share.open]:
-        return _collect([share for share in shares if share.round == unfinished[0]])
+    if len(open_units):
+        return _collect(work[work["round"] == open_units["round"].iloc[0]])
     if not judged:
-        return "assign", "nothing is assigned"
+        active = campaign.active("annotator")
+        return "assign", "nothing is assigned" if active else f"after adding annotators to its {RATERS}"
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
         return "queue", "all queues are answered, and further units can be chosen"
-    rounds = "" if judged == ["main"] else f" {round_options(judged)}"
     if campaign.task.labels:
-        decisions = campaign.decisions()
-        undecided = [each for each in adjudicate(campaign, rounds=judged).decisions if each.unit_id not in decisions]
-        if undecided:
-            units_have = "1 answered unit has" if len(undecided) == 1 else f"{len(undecided)} answered units have"
-            return f"adjudicate{rounds}", f"{units_have} no final label"
-    validators = campaign.active("validator")
-    named = "" if campaign.task.labels else rounds
-    if validators and units["labelled"] and VALIDATION not in campaign.rounds():
-        labelled = units["labelled"]
-        return f"validate{named}", f"{count_noun(labelled, 'unit')} {'is' if labelled == 1 else 'are'} not validated"
+        there = {*work["unit_id"][work["round"].isin(judged)]} & {each.unit_id for each in campaign.items()}
+        if number := len(there - {*work["unit_id"][~work["returned"]]} - campaign.decisions().keys()):
+            return (
+                "adjudicate",
+                f"{count_noun(number, 'answered unit')} {'has' if number == 1 else 'have'} no final label",
+            )
+    if campaign.active("validator") and units["labelled"] and VALIDATION not in campaign.rounds():
+        number = units["labelled"]
+        return "validate", f"{count_noun(number, 'unit')} {'is' if number == 1 else 'are'} not validated"
     if units["labelled"] and any(each.state == "outdated" for each in verdicts(campaign, judged).values()):
         return "validate --extend", "labels have changed since validators saw them"
     reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
-    return f"tier{rounds} --out FOLDER", reason
+    return "release --out FOLDER", reason
 
 
-def _without_open(
-    campaign: Campaign, shares: Sequence[Share], units: Mapping[str, int], judged: Sequence[str]
-) -> str | None:
-    """Returns the step that follows if the first round with open units is taken as complete.
-
-    The result is None for the qualification test, which needs all answers.
-    """
-    name = next(share.round for share in shares if share.open)
-    if name == QUALIFICATION or not units["answered"]:
-        return None
-    complete = [replace(share, open=0) if share.round == name else share for share in shares]
-    return _next(campaign, complete, units, judged)[0]
-
-
-def _collect(shares: Sequence[Share]) -> tuple[str, str]:
+def _collect(work: "DataFrame") -> tuple[str, str]:
     """Returns the step that collects the open units of a round, and its reason."""
-    name, number = shares[0].round, sum(share.open for share in shares)
-    units = count_noun(number, "unit")
-    pending = [share for share in shares if share.open]
-    if gone := [share.rater for share in pending if share.state in ("left", "failed")]:
-        reason = f"{', '.join(gone)} left open units in the round {name}"
-        if name == VALIDATION:
-            return "validate --extend", reason
-        return f"assign --reassign --round {name}", reason
-    if not any(share.returned for share in shares):
-        return f"export --round {name} --out FOLDER", (
-            f"{units} of the round {name} {'needs an answer' if number == 1 else 'need answers'}"
-        )
-    raters = ", ".join(f"{share.rater} ({share.open})" for share in pending)
-    return IMPORT, f"{units} of the round {name} {'is' if number == 1 else 'are'} open: {raters}"
-
-
-def _command(campaign: Campaign, step: str) -> str:
-    verb, _, options = step.partition(" ")
-    return f"fcconan annotate {verb} {shlex.quote(str(campaign.folder))} {options}".rstrip()
+    name, number = work["round"].iloc[0], int(work["open"].sum())
+    pending = work[work["open"]]
+    gone = pending["rater"][pending["state"].isin(["left", "failed"])].unique()
+    if len(gone):
+        step = "validate --extend" if name == VALIDATION else "assign" + f" --round {name}" * (name != "main")
+        return step, f"{', '.join(gone)} left open units in the round {name}"
+    units = f"{count_noun(number, 'unit')} of the round {name}"
+    if not work["returned"].any():
+        chosen = f"--round {name} " * (name != "main")
+        return f"export {chosen}--out FOLDER", f"{units} {'needs an answer' if number == 1 else 'need answers'}"
+    raters = ", ".join(f"{rater} ({count})" for rater, count in pending["rater"].value_counts(sort=False).items())
+    return IMPORT, f"{units} {'is' if number == 1 else 'are'} open: {raters}"

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter, validators
 
-from fcconan.annotation.assignment.assignments import derived_seed
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, as_lines
+from fcconan.annotation.ordering import derived_seed
 from fcconan.annotation.questions import COMMENT, SKIP, VERDICT, questions, turned
 from fcconan.annotation.sheets import HIDDEN, as_csv, raters_sheets, write
 from fcconan.annotation.votes import NOT_SURE

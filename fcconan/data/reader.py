@@ -251,7 +251,7 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
 
 
 def read_file(path: Path) -> "DataFrame":
-    """Returns the rows of a file. Cells of CSV and TSV are strings; empty cells are None.
+    """Returns the rows of a file as a data frame. Cells of CSV and TSV are texts; empty cells are None.
 
     Raises:
         InputError: There is no such file, or it cannot be read in the format of its suffix.

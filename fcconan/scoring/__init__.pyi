@@ -1,5 +1,6 @@
 from .agreement import (
     agree as agree,
+    gold_and_time as gold_and_time,
 )
 from .arrays import (
     Flags as Flags,

@@ -118,7 +118,9 @@ def agree(
     tables = {"agreement": overall, "pairs": pairs}
     tables["disputed"] = pd.concat(disputed, ignore_index=True)[["aspect", *disputed[0].columns[:-1]]]
     if "known" in table:
-        tables["raters"] = _raters(table, table[JUDGEMENT[found]], "reply_id" if found == "ratings" else "pair_id")
+        tables["raters"] = gold_and_time(
+            table, table[JUDGEMENT[found]], "reply_id" if found == "ratings" else "pair_id"
+        )
     identity = {
         "data": name,
         "kind": found,
@@ -200,8 +202,14 @@ def _disputed(values: "DataFrame", matrix: "DataFrame", *, nominal: bool) -> "Da
     return pd.DataFrame({**columns, "values": columns["values"].reindex(found.index)}).rename_axis("unit").reset_index()
 
 
-def _raters(table: "DataFrame", answer: "DataFrame", unit: str) -> "DataFrame":
-    """Returns numbers of answers, the share of right answers to gold questions, and the median time for a unit."""
+def gold_and_time(table: "DataFrame", answer: "DataFrame", unit: str) -> "DataFrame":
+    """Returns numbers of answers, the share of right answers to gold questions, and the median time for a unit.
+
+    Args:
+        table: Answers, with `rater`, `known` (the right answer to a gold question) and `seconds`.
+        answer: Label or grade of each row.
+        unit: Column that names the unit.
+    """
     asked = table["known"].notna() & answer.notna()
     about = table[["rater"]].assign(there=answer.notna(), lost=answer.isna(), gold=asked)
     found = about.groupby("rater").sum().set_axis(["n", "n_missing", "n_gold"], axis=1)

@@ -11,21 +11,8 @@ from .adjudication import (
     adjudicate as adjudicate,
     validate as validate,
 )
-from .assignment import (
-    AssignOptions as AssignOptions,
-    AssignResult as AssignResult,
-    RosterOptions as RosterOptions,
-    RosterResult as RosterResult,
-    assign as assign,
-    update_raters as update_raters,
-)
 from .calls import (
     checked as checked,
-)
-from .campaign_folders import (
-    StatusOptions as StatusOptions,
-    StatusResult as StatusResult,
-    campaign_status as campaign_status,
 )
 from .campaign_release import (
     TierOptions as TierOptions,

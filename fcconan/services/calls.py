@@ -19,12 +19,12 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
     A single path is accepted for a parameter that takes several, and None for a progress callback.
 
     Examples:
-        >>> from fcconan.services.campaign_folders import campaign_status
+        >>> from fcconan.services.simulation import simulate
         >>> try:
-        ...     checked(campaign_status)("my-campaign", {"round": "main"})
+        ...     checked(simulate)("my-campaign", {"round": "main"})
         ... except InputError as error:
         ...     print(error)
-        campaign_status: options is a dict, expected StatusOptions: give StatusOptions(round='main')
+        simulate: options is a dict, expected SimulateOptions: give SimulateOptions(round='main')
     """
     signature = inspect.signature(service)
     declared = {name: each.annotation for name, each in signature.parameters.items()}

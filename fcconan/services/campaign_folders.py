@@ -1,16 +1,14 @@
 """The folder of a campaign: its options, its results, and its state."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import fcconan
 from fcconan.errors import InputError
 from fcconan.services.configuration import LARGEST, Configuration, argument, option
 from fcconan.services.options import LARGEST_SEED
 from fcconan.services.results import Result
-
-MOST_GRADES = 1_000_000.0  # no scale is longer
 
 CampaignFolder = Annotated[Path | str, argument("Folder of the campaign.", path=True, role="folder")]
 
@@ -67,18 +65,6 @@ class Rounds(Configuration):
     )
 
 
-class Tolerance(Configuration):
-    """The tolerance of a correct answer to a gold question."""
-
-    tolerance: float = option(
-        0.0,
-        help="Largest distance from the correct grade that counts as correct.",
-        rare=True,
-        ge=0,
-        le=MOST_GRADES,
-    )
-
-
 @dataclass(frozen=True, repr=False)
 class CampaignResult(Result):
     """The result of a step of a campaign.
@@ -103,66 +89,3 @@ def check_outside(campaign: Path, out: Path) -> None:
     """
     if out.resolve().is_relative_to(campaign.resolve()):
         raise InputError(f"{out} is in the folder of the campaign: choose another --out, outside the campaign")
-
-
-class StatusOptions(Configuration):
-    """Which rounds are shown."""
-
-    round: tuple[str, ...] = option(
-        (), help="Rounds to show, or a pattern such as 'queue-*'; default: all.", metavar="NAME"
-    )
-
-
-class StatusResult(CampaignResult):
-    """Returned and open units; its main table has one row for each round and rater."""
-
-    table: ClassVar[str] = "raters"
-
-    def rounds(self) -> list[dict[str, Any]]:
-        """Returns the sums of each round."""
-        sums: dict[str, dict[str, Any]] = {}
-        for row in self.rows():
-            found = sums.setdefault(row["round"], {"round": row["round"], "raters": 0})
-            found["raters"] += 1
-            for name in ("assigned", "returned", "skipped", "open"):
-                found[name] = found.get(name, 0) + row[name]
-        return list(sums.values())
-
-
-def campaign_status(campaign: CampaignFolder, options: StatusOptions = StatusOptions()) -> StatusResult:
-    """Returns the returned and open units of each rater, and the next command.
-
-    Args:
-        campaign: The folder of the campaign.
-        options: The options.
-
-    Returns:
-        The progress. The main table has one row for each round and rater, with the columns `round`, `rater`, `state`,
-        `assigned`, `returned`, `skipped` and `open`. `data["next"]` has the next command, its reason, and an
-        `alternative` that continues without open units.
-
-    Raises:
-        InputError: The folder does not hold a campaign, or the round does not exist.
-
-    Examples:
-        >>> found = campaign_status(campaign)
-        >>> found.to_frame()[["round", "rater", "returned", "open"]].values.tolist()
-        [['main', 'ombrey-1', 0, 4], ['main', 'tessok-2', 0, 4]]
-        >>> found.data["next"]["reason"]
-        '8 units of the round main need answers'
-    """
-    from fcconan.annotation import Campaign, campaign_progress
-
-    opened = Campaign(Path(campaign))
-    shown = opened.rounds_like(options.round) if options.round else opened.rounds()
-    for name in shown:
-        opened.assignments(name)  # refuses a name that no round has
-    progress = campaign_progress(opened)
-    data = {
-        "task": opened.task.name,
-        "unit": opened.task.unit,
-        "units": dict(progress.units),
-        "raters": [asdict(each) for each in progress.shares if each.round in shown],
-        "next": asdict(progress.next),
-    }
-    return StatusResult(data, opened.settings.name)

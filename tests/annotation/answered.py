@@ -83,7 +83,7 @@ def campaign_of(
     campaign.write("rounds/main.jsonl", assignments)
     campaign.write("answers.jsonl", answers)
     raters = [*map(Rater, said), *(Rater(validator, "validator") for validator in validators)]
-    campaign.write("raters.jsonl", raters)
+    campaign.write("raters.csv", raters)
     return campaign
 
 

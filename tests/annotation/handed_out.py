@@ -62,7 +62,7 @@ def campaign_of(task: str, folder: Path, **context: Any) -> Campaign:
         for place, unit in enumerate(reversed(ids), start=1)
     ]
     with made.changing():
-        made.write("raters.jsonl", [Rater(name) for name in (*RATERS, "velmari-3")])
+        made.write("raters.csv", [Rater(name) for name in (*RATERS, "velmari-3")])
         made.write("rounds/main.jsonl", first + second)
     return made
 

@@ -140,7 +140,7 @@ def validated_ratings(folder: Path) -> Campaign:
     campaign = ratings_campaign(folder)
     said = zip(campaign.units(), ("agree", "disagree"), strict=False)
     with campaign.changing():
-        campaign.write("raters.jsonl", [*campaign.raters().values(), Rater("v1", "validator")])
+        campaign.write("raters.csv", [*campaign.raters().values(), Rater("v1", "validator")])
         answers = [Answer(VALIDATION, "v1", unit, LABEL, value) for unit, value in said]
         campaign.write("rounds/validation.jsonl", [Assignment("v1", each.unit_id, 1) for each in answers])
         campaign.write("answers.jsonl", [*campaign.history(), *answers])
@@ -149,7 +149,7 @@ def validated_ratings(folder: Path) -> Campaign:
 
 def _fill(campaign: Campaign, raters: list[Rater], answers: list[Answer]) -> None:
     with campaign.changing():
-        campaign.write("raters.jsonl", raters)
+        campaign.write("raters.csv", raters)
         for name in dict.fromkeys(answer.round for answer in answers):
             asked = dict.fromkeys((answer.rater, answer.unit_id) for answer in answers if answer.round == name)
             rows = [Assignment(rater, unit, place) for place, (rater, unit) in enumerate(asked, start=1)]

@@ -74,7 +74,7 @@ def pair_campaign(folder: Path, *, raters: int = 2, hs: int = 4, cn: int = 5) ->
         "cn.jsonl": [{"cn_id": f"cn-{c}", "text": f"Ferries of {PEOPLES[c]} carry {c} guests"} for c in range(cn)],
     }
     campaign = create(folder, Settings(name="ferries"), load_task("appropriateness"), units, texts)
-    campaign.write("raters.jsonl", [Rater(f"r{number}") for number in range(1, raters + 1)])
+    campaign.write("raters.csv", [Rater(f"r{number}") for number in range(1, raters + 1)])
     return campaign
 
 
@@ -513,7 +513,7 @@ def test_a_unit_that_nobody_may_judge_waits_for_somebody_else(tmp_path: Path, ru
     assert (told["state"], told["decision"], told["units"]["judged"]) == ("stuck", "go_on", 19)
     assert (told["estimate"]["n_draws"], told["estimate"]["left"]) == (2, 1)
     assert "1 units need another rater" in run_cli("annotate", "queue", campaign.folder).stdout
-    campaign.write("raters.jsonl", [Rater("r1"), Rater("r2")])
+    campaign.write("raters.csv", [Rater("r1"), Rater("r2")])
     _, last = make(campaign)
     assert last is not None and (last.again, last.chosen) == ([barred], [])
     assert [(each.rater, each.unit_id) for each in campaign.assignments("queue-3")] == [("r2", barred)]
@@ -528,14 +528,14 @@ def test_what_raters_who_left_had_goes_to_others(tmp_path: Path) -> None:
     assert batch is not None
     left = [replace(each, withdrawn=each.rater == "r1") for each in campaign.assignments("queue-1")]
     campaign.write("rounds/queue-1.jsonl", left)
-    campaign.write("raters.jsonl", [Rater("r1", state="left"), Rater("r2")])
+    campaign.write("raters.csv", [Rater("r1", state="left"), Rater("r2")])
     answer(campaign, "queue-1", [])
     _, second = make(campaign, size=3)
     assert second is not None
     assert sorted(second.again) == sorted(each.unit_id for each in left if each.withdrawn)
     assert len(second.chosen) == 1
     assert {each.rater for each in campaign.assignments("queue-2")} == {"r2"}
-    campaign.write("raters.jsonl", [Rater("r1", state="left"), Rater("v1", role="validator")])
+    campaign.write("raters.csv", [Rater("r1", state="left"), Rater("v1", role="validator")])
     answer(campaign, "queue-2", [])
     with pytest.raises(InputError, match="no active annotator"):
         make(campaign)
@@ -607,7 +607,7 @@ def reply_campaign(folder: Path, task: str) -> Campaign:
         else [Unit(f"re-{i}{s}", item_id=f"item-{i}", reply_a=f"re-{i}{s}") for i in range(5) for s in "ab"]
     )
     campaign = create(folder, Settings(name="boats"), load_task(task), units, {"replies.jsonl": replies})
-    campaign.write("raters.jsonl", [Rater("r1"), Rater("r2")])
+    campaign.write("raters.csv", [Rater("r1"), Rater("r2")])
     return campaign
 
 

@@ -19,7 +19,7 @@ from fcconan.annotation.adjudication import (
     resolve,
 )
 from fcconan.annotation.campaigns import Answer, Assignment, Decision, Unit
-from fcconan.annotation.tools.csv_sheets import as_csv
+from fcconan.annotation.sheets import as_csv
 from fcconan.data import read_rows
 from fcconan.errors import InputError
 from tests.annotation.answered import NO, SHORT, SURE, YES, campaign_of, comparison_units, labelled, reply_units, say

@@ -255,7 +255,7 @@ def test_the_seed_of_a_step_follows_from_the_campaigns() -> None:
 def small_campaign(folder: Path, n_raters: int = 3) -> Campaign:
     units = [*PAIRS[:60], *ANCHORS[:4]]
     campaign = create(folder, Settings(name="ombrey", seed=1), load_task("appropriateness"), units, {})
-    campaign.write("raters.jsonl", [Rater(name) for name in NINE[:n_raters]])
+    campaign.write("raters.csv", [Rater(name) for name in NINE[:n_raters]])
     return campaign
 
 

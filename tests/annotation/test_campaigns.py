@@ -75,7 +75,7 @@ def test_a_later_answer_supersedes_and_the_history_stays(tmp_path: Path) -> None
 def test_raters_and_decisions_are_found_by_their_key(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     with campaign.changing():
-        campaign.write("raters.jsonl", [Rater("r2", state="left"), Rater("r1", "validator")])
+        campaign.write("raters.csv", [Rater("r2", state="left"), Rater("r1", "validator")])
         campaign.write("decisions.jsonl", [Decision("h1:c1", None, "rule", "not_sure")])
     assert campaign.raters() == {"r2": Rater("r2", "annotator", "left"), "r1": Rater("r1", "validator", "active")}
     assert list(campaign.raters()) == ["r2", "r1"]
@@ -128,10 +128,10 @@ def test_what_is_no_campaign_or_no_round_is_said(tmp_path: Path) -> None:
 
 def test_a_file_that_was_edited_wrongly_is_named_with_its_line(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
-    (campaign.folder / "raters.jsonl").write_text('{"rater": "r1"}\n{"rater": "r2", "mail": "x"}\n')
+    (campaign.folder / "raters.csv").write_text('{"rater": "r1"}\n{"rater": "r2", "mail": "x"}\n')
     with pytest.raises(InputError, match=r"raters\.jsonl, line 2 is not a valid rater \(.*mail.*\): restore it from a"):
         campaign.raters()
-    (campaign.folder / "raters.jsonl").write_text('{"role": "annotator"}\n')
+    (campaign.folder / "raters.csv").write_text('{"role": "annotator"}\n')
     with pytest.raises(InputError, match=r"raters\.jsonl, line 1 is not a valid rater \(.*rater"):
         campaign.raters()
 

@@ -7,7 +7,7 @@ import pytest
 
 from fcconan.annotation import Campaign, campaign_progress
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Decision, Rater, Unit, create
-from fcconan.annotation.tools.task_view import VERDICT
+from fcconan.annotation.questions import VERDICT
 from fcconan.errors import InputError
 from fcconan.services import StatusOptions, campaign_status
 from tests.annotation.answered import add_answers, campaign_of, labelled, reply_units, say
@@ -50,9 +50,9 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     campaign = handed_out("appropriateness", tmp_path / "c")
     (campaign.folder / "rounds" / "main.jsonl").unlink()
     raters = campaign.raters()
-    campaign.write("raters.jsonl", [])
+    campaign.write("raters.csv", [])
     assert _next(campaign) == "raters --add-annotators N"
-    campaign.write("raters.jsonl", raters.values())
+    campaign.write("raters.csv", raters.values())
     assert _next(campaign) == "assign"
     run_cli("annotate", "assign", campaign.folder)
     assert _next(campaign) == "export --round main --out FOLDER"
@@ -61,7 +61,7 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     add_answers(campaign, Answer("main", units[first], first, LABEL, "appropriate"))
     assert _next(campaign) == "import FILES"
     people = [Rater(name, state="left" if name == "velmari-3" else "active") for name in raters]
-    campaign.write("raters.jsonl", people)
+    campaign.write("raters.csv", people)
     assert _next(campaign) == "assign --reassign --round main"
     run_cli("annotate", "assign", campaign.folder, "--reassign")
     units = {each.unit_id: each.rater for each in campaign.assignments() if not each.withdrawn}
@@ -70,7 +70,7 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     run_cli("annotate", "adjudicate", campaign.folder)
     assert _next(campaign) == "tier --out FOLDER"  # there is no validator
     assert campaign_progress(campaign).next.reason == "all answers are in, and nothing is validated"
-    campaign.write("raters.jsonl", [*people, Rater("ostrun-1", "validator")])
+    campaign.write("raters.csv", [*people, Rater("ostrun-1", "validator")])
     assert _next(campaign) == "validate"
     run_cli("annotate", "validate", campaign.folder)
     assert _next(campaign) == "export --round validation --out FOLDER"
@@ -119,7 +119,7 @@ def test_invited_raters_take_the_qualification_test_first(tmp_path: Path, run_cl
     quiz = Unit("quiz-1", "quiz", hs_id=pair.hs_id, cn_id=pair.cn_id, known={LABEL: "appropriate"})
     texts = {"hs.jsonl": [{"hs_id": "hs-1", "text": "x"}], "cn.jsonl": [{"cn_id": "cn-1", "text": "y"}]}
     campaign = create(tmp_path / "c", made.settings, made.task, [quiz, pair], texts)
-    campaign.write("raters.jsonl", [Rater("quillish-1", state="invited")])
+    campaign.write("raters.csv", [Rater("quillish-1", state="invited")])
     assert _next(campaign) == "assign --round qualification"
     run_cli("annotate", "assign", campaign.folder, "--round", "qualification")
     assert _next(campaign) == "export --round qualification --out FOLDER"
@@ -135,7 +135,7 @@ def test_grades_need_no_adjudication_and_rounds_are_named(tmp_path: Path) -> Non
     campaign.write("rounds/shared.jsonl", [Assignment("rater-1", "re-1", 1)])
     add_answers(campaign, *(Answer("shared", "rater-1", "re-1", aspect, 5.0) for aspect in campaign.aspects))
     assert _next(campaign) == "validate --round main --round shared"
-    campaign.write("raters.jsonl", [Rater("rater-1")])
+    campaign.write("raters.csv", [Rater("rater-1")])
     assert _next(campaign) == "tier --round main --round shared --out FOLDER"
 
 

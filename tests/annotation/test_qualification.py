@@ -20,7 +20,7 @@ def started(folder: Path, *invited: str, units: list[Unit] | None = None, task: 
     campaign = create(
         folder / "velmari", Settings(name="velmari"), load_task(task), [ITEM, *(QUIZ if units is None else units)], {}
     )
-    campaign.write("raters.jsonl", [Rater(name, state="invited") for name in invited])
+    campaign.write("raters.csv", [Rater(name, state="invited") for name in invited])
     return campaign
 
 
@@ -39,14 +39,14 @@ def answered(campaign: Campaign, rater: str, right: int, wrong: int = 0, skipped
 
 def test_the_quiz_goes_to_who_is_invited_and_to_who_is_invited_later(tmp_path: Path) -> None:
     campaign = started(tmp_path, "rater-1", "rater-2")
-    campaign.write("raters.jsonl", [*campaign.raters().values(), Rater("rater-3")])
+    campaign.write("raters.csv", [*campaign.raters().values(), Rater("rater-3")])
     first = assign_qualification(campaign, session_size=4)
     assert {each.rater for each in first} == {"rater-1", "rater-2"}
     theirs = [each for each in first if each.rater == "rater-1"]
     assert {each.unit_id for each in theirs} == {unit.unit_id for unit in QUIZ}
     assert [each.session for each in theirs] == [1] * 4 + [2] * 3 + [3] * 3
     assert [each.unit_id for each in theirs] != [each.unit_id for each in first if each.rater == "rater-2"]
-    campaign.write("raters.jsonl", [*campaign.raters().values(), Rater("rater-4", state="invited")])
+    campaign.write("raters.csv", [*campaign.raters().values(), Rater("rater-4", state="invited")])
     later = assign_qualification(campaign)
     assert later[:20] == first
     assert {each.rater for each in later[20:]} == {"rater-4"}

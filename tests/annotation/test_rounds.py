@@ -29,7 +29,7 @@ NAMES = ["rater-1", "rater-2", "rater-3"]
 
 def started(folder: Path, *, task: str = "cseval", units: list[Unit] = REPLIES, n_raters: int = 3) -> Campaign:
     campaign = create(folder / "tessok", Settings(name="tessok"), load_task(task), units, {})
-    campaign.write("raters.jsonl", [Rater(f"rater-{number}") for number in range(1, n_raters + 1)])
+    campaign.write("raters.csv", [Rater(f"rater-{number}") for number in range(1, n_raters + 1)])
     return campaign
 
 
@@ -45,7 +45,7 @@ def state(campaign: Campaign, **states: Any) -> None:
     raters = campaign.raters()
     for name, new in states.items():
         raters[name.replace("_", "-")] = Rater(name.replace("_", "-"), state=new)
-    campaign.write("raters.jsonl", raters.values())
+    campaign.write("raters.csv", raters.values())
 
 
 def of(assignments: list[Assignment], rater: str) -> list[str]:

@@ -542,7 +542,7 @@ def test_a_campaign_is_made_once_and_known_again(tmp_path: Path) -> None:
     folder = tmp_path / "c"
     assert create_campaign(folder, named, task, ombrey_only(k=2)) is True
     with Campaign(folder).changing():
-        Campaign(folder).write("raters.jsonl", [Rater("r1")])
+        Campaign(folder).write("raters.csv", [Rater("r1")])
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     assert create_campaign(folder, named, task, ombrey_only(k=2)) is False
     with pytest.raises(InputError, match=r"has a campaign with another campaign\.yaml: choose another folder"):

@@ -62,7 +62,7 @@ def test_nobody_validates_what_they_had_a_part_in(tmp_path: Path) -> None:
     campaign = decided(tmp_path / "c", "2222", "2?  ", validators=[])
     decisions = [campaign.decisions()["hs-1:cn-1"], Decision("hs-3:cn-3", NO, "chair", "person")]
     campaign.write("decisions.jsonl", decisions)
-    campaign.write("raters.jsonl", [Rater(name, "validator") for name in ("rater-2", "chair")])
+    campaign.write("raters.csv", [Rater(name, "validator") for name in ("rater-2", "chair")])
     # rater-2 answered the first pair, and the chair decided the third.
     plan = plan_validation(campaign, seed=0)
     assert {(each.unit_id, each.rater) for each in plan.assignments} == {
@@ -82,13 +82,13 @@ def test_nobody_validates_what_they_decided_or_answered_without_being_assigned(t
         plan = plan_validation(campaign, seed=seed)
         assert {each.unit_id: each.rater for each in plan.assignments} == {"hs-1:cn-1": "chair", "hs-2:cn-2": "guest"}
     for alone, lacking in (("chair", "hs-2:cn-2"), ("guest", "hs-1:cn-1")):
-        campaign.write("raters.jsonl", [Rater("rater-1"), Rater(alone, "validator")])
+        campaign.write("raters.csv", [Rater("rater-1"), Rater(alone, "validator")])
         assert plan_validation(campaign).short == [lacking]
 
 
 def test_units_that_all_validators_had_a_part_in_are_short(tmp_path: Path) -> None:
     campaign = decided(tmp_path / "c", "22", validators=[])
-    campaign.write("raters.jsonl", [Rater("rater-1", "validator")])
+    campaign.write("raters.csv", [Rater("rater-1", "validator")])
     plan = plan_validation(campaign)
     assert (plan.assignments, plan.short) == ([], ["hs-1:cn-1", "hs-2:cn-2"])
 
@@ -169,7 +169,7 @@ def twice_judged(assignments: Sequence[Assignment]) -> set[str]:
 def leave(campaign: Campaign, *names: str) -> None:
     """Lets validators leave."""
     raters = [replace(each, state="left" if each.rater in names else each.state) for each in campaign.raters().values()]
-    campaign.write("raters.jsonl", raters)
+    campaign.write("raters.csv", raters)
 
 
 def test_units_that_two_were_to_judge_have_two_again_when_one_leaves(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_what_nobody_can_take_over_waits_for_somebody_who_can(tmp_path: Path) ->
     plan = plan_validation(campaign)
     assert (plan.n_new, plan.n_withdrawn) == (0, 0)
     assert plan.short == [f"hs-{at}:cn-{at}" for at in range(1, 5)]
-    campaign.write("raters.jsonl", [*campaign.raters().values(), Rater(FOUR[2], "validator")])
+    campaign.write("raters.csv", [*campaign.raters().values(), Rater(FOUR[2], "validator")])
     plan = plan_validation(campaign)
     assert (plan.n_new, plan.n_withdrawn, plan.short) == (4, 4, [])
     assert times_of(plan.assignments) == {2: 4}
@@ -225,7 +225,7 @@ def test_what_units_lost_and_nobody_could_replace_is_not_forgotten(tmp_path: Pat
     for new in (spare, 0, 0):
         assert again(campaign) == (new, ["hs-1:cn-1"], Counter({spare: 1} if spare else {}))
     joined = [Rater(name, "validator") for name in ("guest-1", "guest-2")[spare:]]
-    campaign.write("raters.jsonl", [*campaign.raters().values(), *joined])
+    campaign.write("raters.csv", [*campaign.raters().values(), *joined])
     assert again(campaign) == (2 - spare, [], Counter({2: 1}))
     assert again(campaign) == (0, [], Counter({2: 1}))
 

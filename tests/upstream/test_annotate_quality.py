@@ -42,7 +42,7 @@ def released(release: Release, folder: Path) -> tuple[Campaign, dict[str, str]]:
     given = [(row["rater"], row["pair_id"], row["label"]) for row in read_rows(votes)]
     raters = sorted({rater for rater, _, _ in given})
     validators = [Rater(f"validator-{number}", "validator") for number in range(1, 5)]
-    campaign.write("raters.jsonl", [*map(Rater, raters), *validators])
+    campaign.write("raters.csv", [*map(Rater, raters), *validators])
     campaign.write("rounds/main.jsonl", (Assignment(rater, unit, at) for at, (rater, unit, _) in enumerate(given, 1)))
     campaign.write("answers.jsonl", (Answer(MAIN, rater, unit, LABEL, label) for rater, unit, label in given))
     return campaign, {row["pair_id"]: row["label"] for row in pairs}
@@ -88,7 +88,7 @@ def test_agreement_of_cseval_is_the_published_one(release: Release, tmp_path: Pa
     units = [Unit(reply, item_id=reply, reply_a=reply) for reply in replies]
     campaign = create(tmp_path / "c", Settings(name="cseval"), load_task("cseval"), units, {})
     raters = sorted({row["rater"] for row in rows})
-    campaign.write("raters.jsonl", map(Rater, raters))
+    campaign.write("raters.csv", map(Rater, raters))
     campaign.write(
         "rounds/main.jsonl", (Assignment(rater, reply, at) for rater in raters for at, reply in enumerate(replies, 1))
     )

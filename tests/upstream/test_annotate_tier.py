@@ -59,7 +59,7 @@ def campaign(release: Release, tmp_path: Path) -> Campaign:
     ]
     with made.changing():
         made.write(
-            "raters.jsonl",
+            "raters.csv",
             [*(Rater(f"annotator-{number}") for number in (1, 2, 3)), Rater("validator-1", "validator")],
         )
         for name, given in ((MAIN, answers), (VALIDATION, confirmed)):

@@ -14,8 +14,8 @@ import numpy as np
 from fcconan.annotation.active_learning.features import Positive, labels_of
 from fcconan.annotation.active_learning.model import RANDOM_SHARE, Floats, Problem, choose, predict, shuffled
 from fcconan.annotation.active_learning.stopping import Draw, Estimate, State, decide, estimate
-from fcconan.annotation.assignment.rounds import active_annotators
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Row
+from fcconan.annotation.rounds import active_annotators
 from fcconan.errors import InputError
 
 FILE = "queue.jsonl"

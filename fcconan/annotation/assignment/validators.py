@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from fcconan.annotation.assignment.allocation import Group, place
-from fcconan.annotation.assignment.assignments import draw_numbers, permissions
-from fcconan.annotation.assignment.rounds import assigned_elsewhere, check_same_options, recorded_options, write_round
-from fcconan.annotation.assignment.sequence import Sessions, in_order, last_places
+from fcconan.annotation.assigning import deal, numbers_of_raters, permissions
 from fcconan.annotation.campaigns import MAIN, VALIDATION, Assignment, Campaign, Key, Row
+from fcconan.annotation.ordering import in_order, last_places
+from fcconan.annotation.rounds import assigned_elsewhere, check_same_options, recorded_options, write_round
 from fcconan.annotation.validation import ShownAssignment, shown_assignments, validation_targets
 from fcconan.errors import InputError
 
@@ -135,16 +134,20 @@ def plan_validation(
     two |= {unit for unit, n in Counter(each.unit for each in before if not each.assignment.withdrawn).items() if n > 1}
     having = Counter(each.unit for each in before if each.counts and each not in left)
     wanted = {unit: max(0, (2 if unit in two else 1) - having[unit]) for unit in things if unit in drawn | known}
-    groups = _placed(campaign, before, wanted, validators, known, twice, seed)
-    two |= {unit for unit, group in groups.items() if unit not in known and group.wanted > 1}
-    lacking = Counter({unit: group.wanted - len(group.added) for unit, group in groups.items()})
+    permitted = permissions(wanted, validators, _barred(campaign) | {(each.rater, each.unit) for each in before})
+    generator = np.random.default_rng(seed)
+    new = {unit: free for unit, free in permitted.items() if unit not in known and free}
+    wanted |= numbers_of_raters(new, {2: twice}, generator)
+    dealt = deal(wanted, permitted, generator, Counter(each.rater for each in before if each.is_open))
+    two |= {unit for unit in new if wanted[unit] > 1}
+    lacking = Counter({unit: number - len(dealt[unit]) for unit, number in wanted.items()})
     short = [unit for unit in things if lacking[unit] > 0]
     kept = _kept(before, left, lacking)
-    judged = {name: [unit for unit, group in groups.items() if at in group.added] for at, name in enumerate(validators)}
+    judged = {name: [unit for unit, chosen in dealt.items() if name in chosen] for name in validators}
     ordered = in_order(
         judged,
         seed=seed,
-        sessions=Sessions(session_size),
+        session_size=session_size,
         swap=campaign.task.unit == "comparison",
         ends=last_places(kept),
     )
@@ -160,27 +163,6 @@ def plan_validation(
         short=short,
         two=[unit for unit in campaign.units() if unit in two],
     )
-
-
-def _placed(
-    campaign: Campaign,
-    before: Sequence[ShownAssignment],
-    wanted: Mapping[str, int],
-    validators: Sequence[str],
-    known: Collection[str],
-    twice: float,
-    seed: int,
-) -> dict[str, Group]:
-    """Allocates units to validators who had no part in them, with balanced loads; some new units get two."""
-    barred = _barred(campaign) | {(each.rater, each.unit) for each in before}
-    permitted = permissions(wanted, validators, barred)
-    groups = {unit: Group((unit,), permitted[unit], number) for unit, number in wanted.items()}
-    new = [group for unit, group in groups.items() if unit not in known and group.permitted.any()]
-    generator = np.random.default_rng(seed)
-    draw_numbers(new, {2: twice}, len(validators), "units", generator.permutation(len(new)).tolist())
-    load = np.array([sum(each.is_open and each.rater == name for each in before) for name in validators], np.int64)
-    place([*groups.values()], load, np.zeros((len(validators), len(validators)), np.int64), generator)
-    return groups
 
 
 def _kept(
@@ -231,6 +213,6 @@ def _check(
             todo = f"import grades in all of {', '.join(campaign.aspects)}, or choose other rounds with --round"
         raise InputError(f"{campaign.folder} has nothing to validate: {todo}")
     if not validators:
-        raise InputError(f"{campaign.folder} has no active validator: add one with `fcconan annotate raters`")
+        raise InputError(f"{campaign.folder} has no active validator: add a row to raters.csv")
     if sample is not None and not 0 < sample <= len(things):
         raise InputError(f"--sample-size is {sample}, expected 1 to {len(things)}, the number of units to validate")

@@ -2,11 +2,8 @@
 
 from fcconan.oldcli.annotate import (
     adjudicate,
-    assign,
     new,
     queue,
-    raters,
-    status,
     tier,
     validate,
 )
@@ -17,5 +14,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, adjudicate, validate, tier, status, queue),
+    (new, adjudicate, validate, tier, queue),
 )
