@@ -75,4 +75,3 @@ def withdraw(campaign: Campaign, rater: str, unit_id: str) -> None:
     ]
     with campaign.changing():
         campaign.write("rounds/main.jsonl", assignments)
-

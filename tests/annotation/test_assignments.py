@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from fcconan.annotation.assignment.assignments import (
     assign_units,
     block_names,
@@ -16,6 +15,7 @@ from fcconan.annotation.assignment.assignments import (
     numbers,
 )
 from fcconan.annotation.assignment.sequence import Sessions, in_order, sides
+
 from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging import load_task

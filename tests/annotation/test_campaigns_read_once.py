@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fcconan.annotation.tools import exchange
 
 from fcconan.annotation import (
     adjudicate,
@@ -17,7 +18,6 @@ from fcconan.annotation import (
     write_plan,
 )
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Campaign
-from fcconan.annotation.tools import exchange
 from fcconan.data import read_rows
 from tests.annotation.answered import labelled
 

@@ -120,7 +120,7 @@ def test_which_raters_and_units_are_exported(pairs: Campaign, tmp_path: Path) ->
     assert export_sheets(pairs.folder, out=tmp_path / "two").to_frame()["units"].tolist() == [4, 3]
     for options, message in (
         ({"rater": ("velmari-3",)}, "unknown rater of the round main 'velmari-3': known are ombrey-1, tessok-2"),
-        ({"round": "second"}, "no round 'second', only main"),
+        ({"round": "second"}, "no round 'second', expected one of main: choose another"),
     ):
         with pytest.raises(InputError, match=message):
             export_sheets(pairs.folder, out=tmp_path / "three", **options)

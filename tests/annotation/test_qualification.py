@@ -2,9 +2,9 @@ import json
 from pathlib import Path
 
 import pytest
+from fcconan.annotation.qualification import assign_qualification, join, leave, marked, qualify
 
 from fcconan.annotation.campaigns import Answer, Campaign, Rater, Settings, Unit, create
-from fcconan.annotation.qualification import assign_qualification, join, leave, marked, qualify
 from fcconan.errors import InputError
 from fcconan.judging import load_task
 from tests.conftest import RunCli

@@ -4,8 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from fcconan.annotation import reassign
 from fcconan.annotation.assignment.rounds import (
     RoundPlan,
     assigned_elsewhere,
@@ -15,6 +13,8 @@ from fcconan.annotation.assignment.rounds import (
     review_cases,
     units_by_rater,
 )
+
+from fcconan.annotation import reassign
 from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.errors import InputError
 from fcconan.judging import load_task
