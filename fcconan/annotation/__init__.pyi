@@ -18,7 +18,6 @@ from .adjudication import (
 from .assigning import (
     assign as assign,
     deal as deal,
-    is_right as is_right,
 )
 from .assignment.validators import (
     plan_validation as plan_validation,
@@ -50,6 +49,7 @@ from .importing import (
 from .ordering import (
     derived_seed as derived_seed,
     in_order as in_order,
+    sides as sides,
 )
 from .progress import (
     campaign_status as campaign_status,
@@ -60,7 +60,6 @@ from .release_recipe import (
     write_dataset as write_dataset,
 )
 from .rounds import (
-    completed_assignments as completed_assignments,
     find_outliers as find_outliers,
 )
 from .sampling.combinations import (

@@ -72,27 +72,50 @@ def in_order(
                 position += 1
                 found[rater].append(Assignment(rater, unit_id, position, session + place + 1))
     if swap:
-        turned = _swapped([each.key for rows in found.values() for each in rows], np.random.default_rng(seed))
+        turned = sides([each.key for rows in found.values() for each in rows], seed)
         found = {rater: [replace(each, swapped=each.key in turned) for each in rows] for rater, rows in found.items()}
     return found
 
 
-def _swapped(judgements: Sequence[Key], generator: np.random.Generator) -> set[Key]:
-    """Chooses judgements that are shown with the second reply first: half of each unit's, and half of each rater's.
+def sides(judgements: Sequence[Key], seed: int) -> set[Key]:
+    """Chooses the comparisons that are shown with their second reply first.
 
-    Units with several raters come first; the raters with the fewest swapped units so far get the swapped side.
+    Half of the judgements of every rater, and half of those of every unit, are chosen; of an odd number, one more or
+    less. Raters and units are the two sides of a bipartite graph, and judgements its edges. Additional edges make every
+    degree even. The graph then decomposes into closed walks of even length, and every second edge of a walk is chosen.
+
+    Args:
+        judgements: Raters and units.
+        seed: Seed of the walks.
+
+    Returns:
+        The swapped judgements.
     """
-    by_unit = group_values((unit, rater) for rater, unit in judgements)
-    balance, found = Counter[str](), set[Key]()
-    for unit, raters in sorted(by_unit.items(), key=lambda each: -len(each[1])):
-        tie = {rater: generator.random() for rater in raters}
-        raters = sorted(raters, key=lambda rater: (balance[rater], tie[rater]))
-        middle = raters[len(raters) // 2]
-        more = len(raters) % 2 and (balance[middle] < 0 or (balance[middle] == 0 and tie[middle] < 0.5))
-        chosen = raters[: len(raters) // 2 + bool(more)]
-        balance.update({rater: 1 if rater in chosen else -1 for rater in raters})
-        found |= {(rater, unit) for rater in chosen}
-    return found
+    generator = np.random.default_rng([seed, len(judgements)])
+    edges: list[tuple[tuple[int, str], tuple[int, str]]] = [((0, rater), (1, unit)) for rater, unit in judgements]
+    degrees = Counter(node for edge in edges for node in edge)
+    extra_rater, extra_unit = (2, "rater"), (2, "unit")  # distinct from all raters and units
+    odd = [node for node, degree in degrees.items() if degree % 2]
+    edges += [(node, extra_unit) if node[0] == 0 else (extra_rater, node) for node in odd]
+    if sum(edge[1] == extra_unit for edge in edges) % 2:
+        edges.append((extra_rater, extra_unit))
+    around = group_values((node, each) for each in generator.permutation(len(edges)).tolist() for node in edges[each])
+    walked = [False] * len(edges)
+    swapped = set()
+    for start in list(around):
+        node, turn = start, bool(generator.integers(2))
+        while True:
+            while around[node] and walked[around[node][-1]]:
+                around[node].pop()
+            if not around[node]:
+                break
+            each = around[node].pop()
+            walked[each] = True
+            if turn and each < len(judgements):
+                swapped.add(judgements[each])
+            first, second = edges[each]
+            node, turn = second if node == first else first, not turn
+    return swapped
 
 
 def last_places(assignments: Iterable[Assignment]) -> dict[str, tuple[int, int]]:

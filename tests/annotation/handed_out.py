@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan.annotation import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.judging import load_task
 
 HS = {"hs-1": "The Ombrey never return a book.", "hs-2": 'Every Tessok "cheats" at cards; always.'}

@@ -33,6 +33,12 @@ class Campaign:
     def __call__(self, verb: str, line: str = "") -> Any:
         return self.place.result("annotate", verb, self.name, *self.place.words(line))
 
+    def raters(self, annotators: int, validators: int = 0) -> None:
+        """Writes the raters of the campaign."""
+        of = {"annotator": annotators, "validator": validators}
+        rows = [{"rater": f"{role}-{n}", "role": role} for role, number in of.items() for n in range(1, number + 1)]
+        write(self.place / self.name / "raters.csv", rows)
+
     def fill(self, round_name: str, answer: Callable[[dict[str, Any]], Mapping[str, str]]) -> list[Sheet]:
         """Exports the sheets of a round, fills them in and imports them; returns them."""
         folder = self.place / f"{self.name}-{round_name}"
@@ -105,7 +111,7 @@ def replayed_votes(place: Workplace) -> Iterator[Row]:
         [dict(zip(("hate_speech", "counter_narrative"), both, strict=True)) for both in every if both not in known],
     )
     replay = Campaign(place, "replay", "--task appropriateness --hs-file hs.csv --cn-file cn.csv --corpus corpus.csv")
-    replay("raters", "--add-annotators 3 --add-validators 1")
+    replay.raters(3, 1)
     replay("assign", "--all-raters")
     sheets = replay.fill("main", lambda row: {"label": votes.get((row["rater"], row["unit_id"]), "")})
     yield Row("votes", {}, sum(row["label"] != "" for sheet in sheets for row in sheet), "A15")
@@ -153,14 +159,14 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
         new = "--hs-file hs.csv --cn-file cn.csv"
     one = Campaign(place, task, f"--task {task} {new} --campaign-name {task}")
     yield from counted(one.made["made_from"]["counts"], "A04")
-    one("raters", "--add-annotators 3 --add-validators 2")
+    one.raters(3, 2)
     one("assign", "--all-raters")
     sheet = sorted(one.fill("main", partial(_said, task))[0], key=lambda row: row["unit_id"])
     for name in ("unit_id", "hate_speech", "counter_narrative", "reply"):
         if name in sheet[0]:
             yield Row(f"column {name}", {"round": "main"}, digest(row[name] for row in sheet), "A11")
     yield from _label_studio(one)
-    yield from counted(one("status")["units"], "A02", "units ")
+    yield from counted({row["state"]: row["units"] for row in one("status")["tables"]["units"]}, "A02", "units ")
     found = place.result("agree", one.name, "--resamples", "1000")["tables"]
     named = {
         name: [{**each, "aspect": each["aspect"] or "label"} for each in found[name]]
@@ -171,7 +177,7 @@ def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
     yield Row("disputed units", {}, len(found["disputed"]), "A16")
     if task == "cseval":
         review = one("assign", "--round review --review main --max-distance 2")
-        yield Row("answers to review", {}, sum(each["units"] for each in review["raters"]), "A09")
+        yield Row("answers to review", {}, sum(each["units"] for each in review["tables"]["raters"]), "A09")
     else:
         yield from counted(one("adjudicate", f"--export-conflicts {task}.csv"), "A18", "by rule: ")
     if pairs:
@@ -204,8 +210,8 @@ def simulated(place: Workplace) -> Iterator[Row]:
     """Yields what holds in a simulated campaign however units are assigned: no answer and no assignment."""
     texts(place, 60)
     one = Campaign(place, "simulated", "--task appropriateness --hs-file hs.csv --cn-file cn.csv")
-    one("raters", "--add-annotators 4 --add-validators 2")
-    one("assign", "--overlap 2=0.2 --overlap 3=0.05 --session-size 100")
+    one.raters(4, 2)
+    one("assign", "--overlap.2 0.2 --overlap.3 0.05 --session-size 100")
     one("simulate", "--out main-sheets --accuracy 0.9")
     main = one.returned("main-sheets")
     one("adjudicate")
@@ -245,7 +251,7 @@ def queued(place: Workplace) -> Iterator[Row]:
         Campaign(place, "queued", "--task appropriateness --hs-file hs.csv --cn-file cn.csv"),
         "--encoder tfidf",
     )
-    one("raters", "--add-annotators 1")
+    one.raters(1)
     for number in range(2):
         one("queue", f"{search} --queue-size 40")
         name = one("queue", f"{search} --status-only")["round"]
