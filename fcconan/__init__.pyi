@@ -2,7 +2,10 @@ from .annotation import (
     adjudicate as adjudicate,
     assign as assign,
     campaign_status as campaign_status,
+    export_sheets as export_sheets,
+    import_answers as import_answers,
     release as release,
+    simulate as simulate,
     validate as validate,
 )
 from .building import (
@@ -57,26 +60,17 @@ from .services import (
     CampaignOptions as CampaignOptions,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
-    ImportOptions as ImportOptions,
-    ImportResult as ImportResult,
     NewCampaignResult as NewCampaignResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    SheetOptions as SheetOptions,
-    SheetResult as SheetResult,
-    SimulateOptions as SimulateOptions,
-    SimulateResult as SimulateResult,
     build as build,
-    export_sheets as export_sheets,
     hydrate as hydrate,
-    import_answers as import_answers,
     list_datasets as list_datasets,
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
-    simulate as simulate,
 )
 
 __version__: str

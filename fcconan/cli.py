@@ -71,6 +71,18 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "annotate export": (
+        "fcconan.annotation.sheets:export_sheets",
+        "Write the sheets that raters fill in, for spreadsheets or Label Studio, and the guidelines.",
+    ),
+    "annotate import": (
+        "fcconan.annotation.importing:import_answers",
+        "Check the returned files of raters, and add their answers to the campaign.",
+    ),
+    "annotate simulate": (
+        "fcconan.annotation.simulating:simulate",
+        "Simulate the answers of raters, to try out a campaign.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.

@@ -14,7 +14,6 @@ from .adjudication import (
 from .assigning import (
     assign as assign,
     deal as deal,
-    is_right as is_right,
 )
 from .campaigns import (
     QUALIFICATION as QUALIFICATION,
@@ -28,14 +27,13 @@ from .campaigns import (
     Unit as Unit,
     create as create,
 )
-from .imports import (
-    Imported as Imported,
-    import_files as import_files,
-    read_people as read_people,
+from .importing import (
+    import_answers as import_answers,
 )
 from .ordering import (
     derived_seed as derived_seed,
     in_order as in_order,
+    sides as sides,
 )
 from .progress import (
     campaign_status as campaign_status,
@@ -45,7 +43,6 @@ from .releasing import (
     release as release,
 )
 from .rounds import (
-    completed_assignments as completed_assignments,
     find_outliers as find_outliers,
 )
 from .sampling.combinations import (
@@ -71,15 +68,11 @@ from .sampling.lists import (
     read_list as read_list,
     reply_units as reply_units,
 )
-from .simulation import (
-    answered_sheets as answered_sheets,
-    sample_truth as sample_truth,
-    simulate_answers as simulate_answers,
+from .sheets import (
+    export_sheets as export_sheets,
 )
-from .tools.exchange import (
-    export as export,
-    read_file as read_file,
-    write as write,
+from .simulating import (
+    simulate as simulate,
 )
 from .validating import (
     validate as validate,

@@ -9,8 +9,8 @@ import numpy as np
 
 from fcconan.annotation.campaigns import Assignment, Campaign, Decision
 from fcconan.annotation.progress import next_step
-from fcconan.annotation.tools.files import guarded, unguarded
-from fcconan.annotation.tools.task_view import OTHER_WAY, shown_texts
+from fcconan.annotation.questions import shown_texts, turned
+from fcconan.annotation.sheets import as_csv, unguarded
 from fcconan.annotation.votes import BY_RULE, BY_VOTES, NOT_ASSIGNED, NOT_SURE, WAITING, decide
 from fcconan.data import read_file
 from fcconan.errors import InputError
@@ -108,9 +108,8 @@ def adjudicate(
         )
     if export_conflicts is not None:
         listed = found[(conflict if all_conflicts else unresolved) | changed]
-        _conflicts(opened, listed, persons).to_csv(
-            export_conflicts, index=False, encoding="utf-8-sig", lineterminator="\r\n"
-        )
+        text = as_csv(_conflicts(opened, listed, persons))
+        Path(export_conflicts).write_text(text, encoding="utf-8", newline="")
         notes.append(
             f"{export_conflicts}: {len(listed)} units to decide. Write one of {', '.join(_allowed(opened))} into the "
             f"column `decision`; then give --import-decisions {export_conflicts} --decided-by PSEUDONYM."
@@ -138,31 +137,25 @@ def _conflicts(campaign: Campaign, found: "DataFrame", persons: Mapping[str, Dec
     """Returns the list of conflicts: texts, votes without raters, result of the rule, and decision."""
     from pandas import DataFrame
 
-    units, turned = [*found.index], set[str]()
-    compared = campaign.task.unit == "comparison"
-    if compared:
+    units, swapped = [*found.index], set[str]()
+    if compared := campaign.task.unit == "comparison":
         generator = np.random.default_rng(campaign.settings.seed)
         units = generator.permutation(units).tolist()
-        turned = {*generator.permutation(units)[: len(units) // 2].tolist()}
+        swapped = {*generator.permutation(units)[: len(units) // 2].tolist()}
     known, texts, order = campaign.units(), campaign.texts(), [label.name for label in campaign.task.labels]
     rows = []
     for unit in units:
-        shown = Assignment("", unit, 1, swapped=unit in turned)
-        own = persons.get(unit)
-        rule, *votes = _turned([found["rule"][unit] or DISCARD, *found["votes"][unit]], unit in turned)
-        (decision,) = _turned([own.label or DISCARD if own else ""], unit in turned)
+        shown, own = Assignment("", unit, 1, swapped=unit in swapped), persons.get(unit)
+        votes = sorted((turned(vote, shown.swapped) for vote in found["votes"][unit]), key=order.index)
         rows.append(
             {"unit_id": unit}
-            | ({"shown_first": "b" if unit in turned else "a"} if compared else {})
-            | dict(shown_texts(campaign, shown, known[unit], texts))
-            | {"votes": " ".join(sorted(votes, key=order.index)), "rule": rule}
-            | {"reason": found["rule_reason"][unit], "decision": decision}
+            | ({"shown_first": "b" if shown.swapped else "a"} if compared else {})
+            | shown_texts(campaign, shown, known[unit], texts)
+            | {"votes": " ".join(votes), "rule": turned(found["rule"][unit], shown.swapped) or DISCARD}
+            | {"reason": found["rule_reason"][unit]}
+            | {"decision": "" if own is None else turned(own.label, shown.swapped) or DISCARD}
         )
-    return DataFrame(rows or {"unit_id": [], "votes": [], "decision": []}).map(guarded)
-
-
-def _turned(labels: Iterable[str], turned: bool) -> list[str]:
-    return [OTHER_WAY.get(label, label) if turned else label for label in labels]
+    return DataFrame(rows or {"unit_id": [], "votes": [], "decision": []})
 
 
 def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[str, Decision]:
@@ -180,7 +173,7 @@ def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[s
         raise InputError(f"{path} lacks the column {min(missing)}: import the exported list with all its columns")
     decisions = {}
     for row in rows[rows["decision"].notna()].map(lambda cell: unguarded(cell or "").strip()).to_dict("records"):
-        unit, said, turned = row["unit_id"], row["decision"], compared and row["shown_first"].lower() == "b"
+        unit, said, swapped = row["unit_id"], row["decision"], compared and row["shown_first"].lower() == "b"
         if unit not in found.index:
             raise InputError(f"{path} has the unit {unit}, which the campaign lacks: give the list of this campaign")
         if said not in _allowed(campaign):
@@ -189,9 +182,9 @@ def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[s
                 "empty cell: correct it"
             )
         votes = found["votes"][unit]
-        if sorted(row["votes"].split()) != sorted(_turned(votes, turned)):
+        if sorted(row["votes"].split()) != sorted(turned(vote, swapped) for vote in votes):
             raise InputError(f"the votes on {unit} have changed since {path} was written: export the list again")
-        label = None if said == DISCARD else _turned([said], turned)[0]
+        label = None if said == DISCARD else turned(said, swapped)
         decisions[unit] = Decision(unit, label, by, "person_discarded" if label is None else "person", _seen(votes))
     return decisions
 

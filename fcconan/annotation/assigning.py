@@ -305,16 +305,13 @@ def _qualified(campaign: Campaign, pass_mark: float, tolerance: float) -> "DataF
 
     units = campaign.units()
     answers = {(each.key, each.aspect): each.value for each in campaign.answers(QUALIFICATION).values()}
-    rows = [
-        {
-            "rater": each.rater,
-            "known": 1,
-            "right": is_right(answers.get((each.key, aspect)), true, tolerance),
-            "open": (each.key, aspect) not in answers,
-        }
-        for each in campaign.assignments(QUALIFICATION)
-        for aspect, true in (units[each.unit_id].known or {}).items()
-    ]
+    rows = []
+    for each in campaign.assignments(QUALIFICATION):
+        for aspect, true in (units[each.unit_id].known or {}).items():
+            said = answers.get((each.key, aspect))
+            near = isinstance(said, int | float) and abs(said - true) <= tolerance + ROUNDING
+            is_open = (each.key, aspect) not in answers
+            rows.append({"rater": each.rater, "known": 1, "right": near or said == true, "open": is_open})
     table = DataFrame(rows).groupby("rater", sort=False).sum().reset_index()
     table["share"] = table["right"] / table["known"]
     decided = (table["share"] >= pass_mark - ROUNDING).map({True: "active", False: "failed"})
@@ -327,13 +324,6 @@ def _qualified(campaign: Campaign, pass_mark: float, tolerance: float) -> "DataF
     raters = read_file(path)
     write_whole(path, raters.assign(state=raters["rater"].str.strip().map(states)).to_csv(index=False))
     return table
-
-
-def is_right(value: Any, right: Any, tolerance: float) -> bool:
-    """Returns whether an answer equals the known one, or is a grade within the given distance."""
-    if isinstance(value, int | float) and isinstance(right, int | float):
-        return abs(value - right) <= tolerance + ROUNDING
-    return value is not None and bool(value == right)
 
 
 def _work(campaign: Campaign, name: str) -> dict[str, "DataFrame"]:

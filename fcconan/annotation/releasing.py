@@ -10,7 +10,7 @@ import yaml
 
 from fcconan.annotation.campaigns import Campaign, Row
 from fcconan.annotation.published import published_tables
-from fcconan.annotation.tools.guidelines import campaign_template
+from fcconan.annotation.sheets import campaign_template
 from fcconan.building import TIER_RULES, Recipe, find_builder, load_recipe, load_tier_rule
 from fcconan.data import file_sha256
 from fcconan.errors import InputError

@@ -76,7 +76,7 @@ def validate(
     notes = []
     with opened.changing():
         targets = validation_targets(opened, rounds)
-        made = {"sample_size": None, "session_size": None, "overlap": 0.0, "two": []}
+        made: Row = {"sample_size": None, "session_size": None, "overlap": 0.0, "two": []}
         made |= recorded_options(opened, VALIDATION)
         exists = VALIDATION in opened.rounds()
         if exists and not extend and any(made[name] != value for name, value in given.items()):

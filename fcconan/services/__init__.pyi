@@ -53,16 +53,3 @@ from .results import (
     Result as Result,
     write_json as write_json,
 )
-from .sheets import (
-    ImportOptions as ImportOptions,
-    ImportResult as ImportResult,
-    SheetOptions as SheetOptions,
-    SheetResult as SheetResult,
-    export_sheets as export_sheets,
-    import_answers as import_answers,
-)
-from .simulation import (
-    SimulateOptions as SimulateOptions,
-    SimulateResult as SimulateResult,
-    simulate as simulate,
-)

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan.annotation import Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.judging import load_task
 
+LABEL, MAIN = "label", "main"
 NO, SURE, YES = "not_appropriate", "not_sure", "appropriate"
 SHORT: dict[str | None, str | None] = {"0": NO, "1": SURE, "2": YES, "-": None}
 PEOPLES = ("Ombrey", "Tessok", "Velmari", "Dravene", "Quillish", "Ostrun")

@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fcconan.annotation.campaigns import Assignment, Campaign, Rater, Settings, Unit, create
-from fcconan.annotation.tools.task_view import Question
+from fcconan.annotation import Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.judging import load_task
 
 HS = {"hs-1": "The Ombrey never return a book.", "hs-2": 'Every Tessok "cheats" at cards; always.'}
@@ -76,11 +75,3 @@ def withdraw(campaign: Campaign, rater: str, unit_id: str) -> None:
     ]
     with campaign.changing():
         campaign.write("rounds/main.jsonl", assignments)
-
-
-def as_result(question: Question, value: str | float, about: str) -> dict[str, Any]:
-    """An answer as an entry of `result` in Label Studio's annotations."""
-    is_rating = question.low == 1 and not question.decimals
-    kind = "choices" if question.options else "rating" if is_rating else "number"
-    held = {"choices": [value]} if kind == "choices" else {kind: value}
-    return {"from_name": question.name, "to_name": about, "type": kind, "value": held}

@@ -1,12 +1,12 @@
+"""The folder of a campaign: what is written is read back, and what people edit in it."""
+
 import json
-import threading
 from pathlib import Path
 
 import pytest
-import yaml
 
-from fcconan.annotation.campaigns import Answer, Assignment, Campaign, Decision, Rater, Settings, Unit, create
-from fcconan.errors import InputError
+from fcconan import InputError
+from fcconan.annotation import Answer, Assignment, Campaign, Decision, Rater, Settings, Unit, create
 from fcconan.judging import load_task
 
 UNITS = [Unit("h1:c1", hs_id="h1", cn_id="c1"), Unit("h1:c2", "anchor", "h1", "c2", known={"label": "appropriate"})]
@@ -29,7 +29,10 @@ def test_what_is_made_is_read_back(tmp_path: Path) -> None:
     assert campaign.texts() == {"h1": TEXTS["hs.jsonl"][0], "c1": TEXTS["cn.jsonl"][0], "c2": TEXTS["cn.jsonl"][1]}
     assert (campaign.raters(), campaign.rounds(), campaign.history()) == ({}, [], [])
     assert (campaign.imports(), campaign.decisions()) == ([], {})
+    assert (campaign.folder / "raters.csv").read_text() == "rater,role,state\n"
     assert sorted(path.name for path in campaign.folder.parent.iterdir()) == ["c"]  # nothing else is left
+    with pytest.raises(InputError, match="exists: choose another folder for the new campaign"):
+        made(campaign.folder)
 
 
 def test_the_questions_are_the_label_or_the_aspects(tmp_path: Path) -> None:
@@ -38,25 +41,19 @@ def test_the_questions_are_the_label_or_the_aspects(tmp_path: Path) -> None:
     assert made(tmp_path / "b", "cseval").aspects == aspects
 
 
-def test_records_are_written_without_what_goes_without_saying(tmp_path: Path) -> None:
+def test_records_are_written_without_defaults(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
     assert (campaign.folder / "units.jsonl").read_text(encoding="utf-8").splitlines() == [
         '{"unit_id": "h1:c1", "hs_id": "h1", "cn_id": "c1"}',
         '{"unit_id": "h1:c2", "role": "anchor", "hs_id": "h1", "cn_id": "c2", "known": {"label": "appropriate"}}',
     ]
-    with campaign.changing():
-        campaign.write("answers.jsonl", [Answer("main", "r1", "h1:c1", "label", None)])
-        campaign.write("rounds/main.jsonl", [Assignment("r1", "h1:c1", 1)])
-    lines = (campaign.folder / "answers.jsonl").read_text(encoding="utf-8")
-    assert json.loads(lines) == {
-        "round": "main",
-        "rater": "r1",
-        "unit_id": "h1:c1",
-        "aspect": "label",
-        "value": None,  # skipped, which has to be said
-    }
-    assert campaign.rounds() == ["main"]
+    campaign.write("answers.jsonl", [Answer("main", "r1", "h1:c1", "label", None)])
+    campaign.write("rounds/main.jsonl", [Assignment("r1", "h1:c1", 1)])
+    campaign.write("decisions.jsonl", [Decision("h1:c1", None, "rule", "not_sure")])
+    skipped = {"round": "main", "rater": "r1", "unit_id": "h1:c1", "aspect": "label", "value": None}
+    assert json.loads((campaign.folder / "answers.jsonl").read_text(encoding="utf-8")) == skipped
     assert campaign.assignments() == [Assignment("r1", "h1:c1", 1, session=1, swapped=False, withdrawn=False)]
+    assert campaign.decisions() == {"h1:c1": Decision("h1:c1", None, "rule", "not_sure")}
 
 
 def test_a_later_answer_supersedes_and_the_history_stays(tmp_path: Path) -> None:
@@ -64,105 +61,66 @@ def test_a_later_answer_supersedes_and_the_history_stays(tmp_path: Path) -> None
     first = Answer("main", "r1", "h1:c1", "label", "not_sure", import_number=1)
     other = Answer("validation", "r1", "h1:c1", "label", "agree", import_number=2)
     later = Answer("main", "r1", "h1:c1", "label", "appropriate", seconds=4.5, import_number=3)
-    with campaign.changing():
-        campaign.write("answers.jsonl", [first, other, later])
+    campaign.write("answers.jsonl", [first, other, later])
     assert campaign.history() == [first, other, later]
     assert list(campaign.answers().values()) == [later, other]
     assert list(campaign.answers("main").values()) == [later]
     assert campaign.answers("pilot") == {}
-
-
-def test_raters_and_decisions_are_found_by_their_key(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    with campaign.changing():
-        campaign.write("raters.csv", [Rater("r2", state="left"), Rater("r1", "validator")])
-        campaign.write("decisions.jsonl", [Decision("h1:c1", None, "rule", "not_sure")])
-    assert campaign.raters() == {"r2": Rater("r2", "annotator", "left"), "r1": Rater("r1", "validator", "active")}
-    assert list(campaign.raters()) == ["r2", "r1"]
-    assert campaign.decisions() == {"h1:c1": Decision("h1:c1", None, "rule", "not_sure")}
-
-
-def test_a_folder_with_something_in_it_is_refused_and_an_empty_one_taken(tmp_path: Path) -> None:
-    (tmp_path / "c").mkdir()
-    made(tmp_path / "c")
-    before = (tmp_path / "c" / "campaign.yaml").read_bytes()
-    with pytest.raises(InputError, match=r"exists and is not empty: choose another folder"):
-        made(tmp_path / "c")
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(InputError, match=r"exists and is not empty"):
-        made(tmp_path / "file")
-    assert (tmp_path / "c" / "campaign.yaml").read_bytes() == before
-
-
-def test_a_campaign_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
-    broken = {"hs.jsonl": [{"hs_id": "h1", "text": "half \ud83d"}]}
-    with pytest.raises(UnicodeEncodeError):
-        create(tmp_path / "c", Settings(name="ombrey"), load_task("appropriateness"), UNITS, broken)
-    assert list(tmp_path.iterdir()) == []
+    Campaign(campaign.folder).write("answers.jsonl", [first])  # as another process does
+    assert campaign.history() == [first]
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "content",
     [
-        ({"format": 2}, "format"),
-        ({"name": "Ombrey"}, "name"),
-        ({"seed": -1}, "seed"),
-        ({"colour": "red"}, "colour"),
+        b"rater,role,state\nana,,\nben,validator,left\n",
+        "\ufeffrater;state;role;phone\r\nana; active ;annotator;1\r\nben;left;validator;2\r\n".encode(),
+        "rater\tstate\trole\nana\t\t\nben\tleft\tvalidator\n".encode("utf-16"),
     ],
 )
-def test_settings_of_another_kind_are_one_line(tmp_path: Path, change: dict[str, object], message: str) -> None:
-    file = made(tmp_path / "c").folder / "campaign.yaml"
-    file.write_text(yaml.safe_dump(yaml.safe_load(file.read_text()) | change))
-    with pytest.raises(InputError, match=rf"campaign\.yaml, line \d+: .*{message}") as error:
-        Campaign(tmp_path / "c")
+def test_raters_are_read_as_spreadsheets_write_them(tmp_path: Path, content: bytes) -> None:
+    campaign = made(tmp_path / "c")
+    (campaign.folder / "raters.csv").write_bytes(content)
+    assert campaign.raters() == {"ana": Rater("ana"), "ben": Rater("ben", "validator", "left")}
+    assert (campaign.active("annotator"), campaign.active("validator")) == (["ana"], [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("ana@example.org,,", r"raters\.csv has the rater 'ana@example\.org', expected pseudonyms"),
+        ("../ana,,", "has the rater '../ana'"),
+        (",annotator,", "has the rater ''"),
+        ("ana,,\nAna,,", "has the rater 'Ana', expected pseudonyms .* each once"),
+        ("ana,judge,", r"unknown role in .*raters\.csv 'judge': .*annotator, validator"),
+        ("ana,,gone", r"unknown state in .*raters\.csv 'gone': .*active, invited, failed, left"),
+        ("ana,,", r"raters\.csv lacks ben: add the row ben,annotator,left"),
+    ],
+)
+def test_mistakes_in_the_raters_are_one_line(tmp_path: Path, rows: str, message: str) -> None:
+    campaign = made(tmp_path / "c")
+    campaign.write("rounds/main.jsonl", [Assignment("ben", "h1:c1", 1)])
+    (campaign.folder / "raters.csv").write_text(f"rater,role,state\n{rows}\n")
+    with pytest.raises(InputError, match=message) as error:
+        campaign.raters()
     assert "\n" not in str(error.value)
 
 
-def test_what_is_no_campaign_or_no_round_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has no campaign\.yaml: create a campaign with `fcconan annotate new`"):
-        Campaign(tmp_path)
+def test_a_pattern_stands_for_rounds_in_the_order_of_the_steps(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
-    with pytest.raises(InputError, match=r"has no round 'main', only none: create it with `fcconan annotate assign`"):
-        campaign.assignments()
-
-
-def test_a_file_that_was_edited_wrongly_is_named_with_its_line(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    (campaign.folder / "raters.csv").write_text('{"rater": "r1"}\n{"rater": "r2", "mail": "x"}\n')
-    with pytest.raises(InputError, match=r"raters\.jsonl, line 2 is not a valid rater \(.*mail.*\): restore it from a"):
-        campaign.raters()
-    (campaign.folder / "raters.csv").write_text('{"role": "annotator"}\n')
-    with pytest.raises(InputError, match=r"raters\.jsonl, line 1 is not a valid rater \(.*rater"):
-        campaign.raters()
-
-
-def test_one_change_waits_for_another(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    order = []
-    begun = threading.Event()
-
-    def second() -> None:
-        begun.set()
-        with Campaign(campaign.folder).changing():
-            order.append("second")
-
-    with campaign.changing():
-        thread = threading.Thread(target=second)
-        thread.start()
-        begun.wait()
-        thread.join(0.1)
-        order.append("first")
-    thread.join()
-    assert order == ["first", "second"]
-
-
-def test_a_pattern_stands_for_the_rounds_it_matches_the_tenth_after_the_second(tmp_path: Path) -> None:
-    campaign = made(tmp_path / "c")
-    for name in ("queue-10", "queue-2", "main", "queue-1", "queue-2.shown"):
+    for name in ("queue-10", "queue-2", "main", "queue-1", "again", "again.shown", "validation", "qualification"):
         campaign.write(f"rounds/{name}.jsonl", [])
-    assert campaign.rounds() == ["main", "queue-1", "queue-10", "queue-2"]
+    ordered = ["main", "queue-1", "queue-2", "queue-10", "again"]  # reviews follow other rounds
+    assert campaign.rounds() == ["qualification", *ordered, "validation"]
     assert campaign.rounds_like(["queue-*"]) == ["queue-1", "queue-2", "queue-10"]
     assert campaign.rounds_like(["other", "main", "queue-1*"]) == ["other", "main", "queue-1", "queue-10"]
-    assert campaign.rounds_like(None) == ["main"]
-    with pytest.raises(InputError, match=r"no round 'x\*', only main, queue-1"):
-        campaign.assignments(*campaign.rounds_like(["x*"]))
+    assert campaign.rounds_like() == ["main"]
+    campaign.write("answers.jsonl", [Answer(name, "r1", "h1:c1", "label", None) for name in campaign.rounds()])
+    assert campaign.rounds_like() == ordered
+    with pytest.raises(InputError, match=r"no round 'x\*', expected one of qualification, main, queue-1"):
+        campaign.assignments("x*")
+
+
+def test_a_folder_that_is_not_a_campaign_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no campaign\.yaml: create a campaign with `fcconan annotate new`"):
+        Campaign(tmp_path)

@@ -1,5 +1,6 @@
 """Features of the active learning model: target, scores of units, and similarities of texts."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ import numpy as np
 
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
+from fcconan.annotation.questions import to_number
 from fcconan.annotation.sampling.corpus import TFIDF
-from fcconan.annotation.tools.task_view import finite
 from fcconan.annotation.votes import unit_named
 from fcconan.data import SUFFIXES, make_pair_id, open_table
 from fcconan.errors import InputError
@@ -175,9 +176,7 @@ def _rows(path: Path, positive: Positive) -> dict[str, dict[str, float]]:
 def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
     """Yields the score of a row, unless its value is missing."""
     if row.get("score_a") is not None and row.get("score_b") is not None:
-        yield positive.of_difference(
-            finite(row["score_a"], "score_a", place) - finite(row["score_b"], "score_b", place)
-        )
+        yield positive.of_difference(to_number(str(row["score_a"])) - to_number(str(row["score_b"])))
     elif row.get("verdict") in VERDICTS:
         yield positive.of_difference(VERDICTS[row["verdict"]])
     elif "score" in row or "value" in row:
@@ -185,7 +184,9 @@ def _value(row: Row, positive: Positive, place: str) -> Iterator[float]:
         if value is not None:
             # If low grades are positive, a judge's grade of the same aspect changes its sign.
             same = row.get("aspect") in (None, LABEL) or positive.aspect != row.get("aspect") or positive.high
-            yield finite(value, "the score", place) * (1 if same else -1)
+            if not math.isfinite(score := to_number(str(value))):
+                raise InputError(f"{place}: the score is {value!r}, expected a finite number: correct the row")
+            yield score * (1 if same else -1)
     elif row.get(LABEL) is not None:
         yield NOT_SURE if row[LABEL] == "not_sure" else float(bool(positive.of(row[LABEL])))
 

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from fcconan.annotation.campaigns import Row, Unit
+from fcconan.annotation.questions import task_questions
 from fcconan.annotation.sampling.combinations import CampaignContent
 from fcconan.annotation.sampling.corpus import text_in
-from fcconan.annotation.tools.task_view import task_questions
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id
 from fcconan.errors import InputError
 from fcconan.judging import Task

@@ -1,11 +1,8 @@
 """`fcconan annotate`: from two lists of texts to a graded, agreed, publishable dataset."""
 
 from fcconan.oldcli.annotate import (
-    export,
-    import_,
     new,
     queue,
-    simulate,
 )
 from fcconan.oldcli.typer_command import group
 
@@ -14,5 +11,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, export, import_, queue, simulate),
+    (new, queue),
 )
