@@ -1,4 +1,6 @@
 from .building import (
+    build as build,
+    list_datasets as list_datasets,
     load_recipe as load_recipe,
 )
 from .errors import (
@@ -49,8 +51,6 @@ from .services import (
     AdjudicateResult as AdjudicateResult,
     AssignOptions as AssignOptions,
     AssignResult as AssignResult,
-    BuildOptions as BuildOptions,
-    BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
@@ -75,12 +75,10 @@ from .services import (
     ValidateResult as ValidateResult,
     adjudicate as adjudicate,
     assign as assign,
-    build as build,
     campaign_status as campaign_status,
     export_sheets as export_sheets,
     hydrate as hydrate,
     import_answers as import_answers,
-    list_datasets as list_datasets,
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,

@@ -14,6 +14,11 @@ from fcconan.result import ROW_FILES
 
 # Command -> where its function is, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
+    "list": ("fcconan.building.builds:list_datasets", "List the datasets that can be built, and the annotation tasks."),
+    "build": (
+        "fcconan.building.builds:build",
+        "Build a dataset from its pinned files, for `datasets.load_dataset`.",
+    ),
     "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
     "finetune": (
         "fcconan.generation.finetuning:finetune",
@@ -55,8 +60,6 @@ COMMANDS = {
 }
 # Commands that have not moved yet.
 OLD = {
-    "list": "List the datasets of the catalogue.",
-    "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
     "annotate": "Run an annotation campaign.",

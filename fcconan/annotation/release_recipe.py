@@ -10,7 +10,7 @@ import yaml
 from fcconan.annotation.campaigns import MAIN, Campaign, Row
 from fcconan.annotation.release import Published, published_rows, without_label
 from fcconan.annotation.tools.guidelines import campaign_template
-from fcconan.building import TIER_RULES, Recipe, TierRule, find_builder, load_recipe, load_tier_rule
+from fcconan.building import TIER_RULES, Recipe, TierRule, load_recipe, load_tier_rule, tables_of
 from fcconan.data import RowWriter, YamlFile, file_sha256, new_folder
 from fcconan.errors import InputError
 
@@ -213,10 +213,9 @@ def _built_counts(
     recipe: Recipe, files: dict[str, Path], rule: str | None
 ) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """Returns the rows by config and split of the built dataset, and its further counts."""
-    built = find_builder(recipe, rule)(files)
+    built = tables_of(recipe, files, rule)
     counted: dict[str, dict[str, int]] = {}
     for table in built.tables:
-        table.check()
         counted.setdefault(table.config, {})[table.split] = len(table)
     last = [name for name in ("qrels", "corpus", "queries", "votes") if name in counted]
     rows = {name: counted[name] for name in (*(name for name in counted if name not in last), *last)}

@@ -33,10 +33,7 @@ _COLUMNS = {
     "hate_speech": "text of the HS",
     "counter_narrative": "text of the CN",
     "label": "final label: whether the CN is an `appropriate` or a `not_appropriate` answer to the HS",
-    "valid": (
-        "whether a validator confirmed the final label; false, too, if no validator saw the pair (`n_validators` is "
-        "then 0, if the dataset has this column)"
-    ),
+    "valid": ("whether a validator confirmed the final label; null if no validator saw the pair"),
     "n_votes": "number of annotators who labelled the pair",
     "agreement": (
         "relation of the votes to the final label: `single` (one vote), `unanimous`, `majority` (more than half of the "
@@ -91,6 +88,7 @@ _COLUMNS = {
     "references": "reference CNs of the item",
     "reference": "reference CN of the item",
     "also_in": "other splits with the same HS and reply",
+    "independent": "whether people rated the reply independently of GPT-4; false where all their ratings of relevance are equal",
     "corpus": "corpus of the item",
     "question_id": "number of the item in the source files",
     "compared_by_humans": "whether people compared replies to the item",

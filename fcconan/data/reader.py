@@ -112,7 +112,7 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
         # By their names, as they are above this package; only the name of a dataset in the catalogue is built.
         path = Path(source)
         if path.suffix not in SUFFIXES or not path.is_file():
-            path = pkgutil.resolve_name("fcconan.services:dataset_folder")(source)
+            path = pkgutil.resolve_name("fcconan.building:dataset_folder")(source)
         if (path / "campaign.yaml").is_file():
             frame = pd.DataFrame(pkgutil.resolve_name("fcconan.annotation:vote_rows")(path, split))
             return frame, f"{path.name}@{_hash(frame)}"

@@ -82,7 +82,7 @@ def publish(
         ('public', False, 17)
     """
     from fcconan.publishing import PublishingOptions, publish as publish_release
-    from fcconan.services.locations import built_folder
+    from fcconan.building import dataset_folder
 
-    found = publish_release(built_folder(source), repo_id, PublishingOptions(**options.model_dump()))
+    found = publish_release(dataset_folder(source), repo_id, PublishingOptions(**options.model_dump()))
     return PublishResult(found.as_json(), found)
