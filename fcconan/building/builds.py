@@ -71,8 +71,8 @@ def list_datasets() -> Result:
     """List the datasets that can be built, and the annotation tasks.
 
     Returns:
-        `datasets`: `name`, `languages`, `redistributable` (the texts), `rows` of all splits and `title`. `tasks`:
-        `name`, judged `unit`, `parts` (aspects or labels) and `title` of each task. `splits`: the rows of each split.
+        `datasets`: `name`, `languages`, `redistributable` (the texts), `rows` of the largest split and `title`.
+        `tasks`: `name`, judged `unit`, `parts` (aspects or labels) and `title`. `splits`: the rows of each split.
 
     Examples:
         >>> "demo" in list_datasets().to_frame()["name"].tolist()
@@ -82,29 +82,32 @@ def list_datasets() -> Result:
     import yaml
 
     recipes = [load_recipe(name) for name in recipe_names()]
-    splits = [
-        {"name": recipe.name, "config": config, "split": split, "rows": rows}
-        for recipe in recipes
-        for config, parts in recipe.expect.rows.items()
-        for split, rows in parts.items()
-    ]
+    splits = pd.DataFrame(
+        [
+            (recipe.name, config, split, rows)
+            for recipe in recipes
+            for config, parts in recipe.expect.rows.items()
+            for split, rows in parts.items()
+        ],
+        columns=["name", "config", "split", "rows"],
+    )
+    largest = splits.groupby("name")["rows"].max()
     datasets = [
         {
             "name": recipe.name,
             "languages": " ".join(recipe.languages),
             "redistributable": recipe.redistributable,
-            "rows": sum(each["rows"] for each in splits if each["name"] == recipe.name),
-            "title": recipe.title + " (synthetic)" * recipe.synthetic,
+            "rows": largest[recipe.name],
+            "title": recipe.title + (" (synthetic)" if recipe.synthetic else ""),
         }
         for recipe in recipes
     ]
     tasks = []
     for name in task_names():
         task = yaml.safe_load(task_path(name).read_text(encoding="utf-8"))
-        parts = ", ".join(part["name"] for part in task.get("aspects") or task["labels"])
+        parts = ", ".join(str(part["name"]) for part in task.get("aspects") or task["labels"])
         tasks.append({"name": name, "unit": task["unit"], "parts": parts, "title": task["title"]})
-    tables = {"datasets": datasets, "tasks": tasks, "splits": splits}
-    return Result("list", {name: pd.DataFrame(rows) for name, rows in tables.items()}, {})
+    return Result("list", {"datasets": pd.DataFrame(datasets), "tasks": pd.DataFrame(tasks), "splits": splits}, {})
 
 
 def dataset_folder(name: str | Path) -> Path:

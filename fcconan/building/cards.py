@@ -83,7 +83,8 @@ def read_card(folder: Path) -> dict[str, Any]:
     card = DatasetCard((folder / CARD).read_text(encoding="utf-8"))
     title, *top = [" ".join(part.split()) for part in card.text.partition("\n## ")[0].split("\n\n") if part.strip()]
     citation, homepage = CITATION.search(card.text), HOMEPAGE.search(card.text)
-    return card.data.to_dict() | {
+    metadata: dict[str, Any] = card.data.to_dict()
+    return metadata | {
         "title": title.removeprefix("# "),
         "summary": " ".join(part.replace("**", "") for part in top if not part.startswith("> ")),
         "homepage": homepage and homepage[1],
@@ -131,7 +132,7 @@ def _metadata(
 
     rows = max(len(table) for tables in by_config.values() for table in tables)
     sizes = {(table.config, table.split): table.arrow().nbytes for tables in by_config.values() for table in tables}
-    marks = [tag for tag, holds in zip(FURTHER_CARD_TAGS, (recipe.synthetic, manifest["labels_only"])) if holds]
+    marks = [tag for tag in FURTHER_CARD_TAGS if manifest[tag.replace("-", "_")]]
     data = DatasetCardData(
         pretty_name=" ".join([recipe.title, *(f"({tag.replace('-', ' ')})" for tag in marks)]),
         language=recipe.languages,
@@ -168,7 +169,7 @@ def _metadata(
             for name, config in served.items()
         ],
     )
-    return data.to_yaml()
+    return str(data.to_yaml())
 
 
 def type_name(kind: str) -> str:

@@ -88,7 +88,10 @@ _COLUMNS = {
     "references": "reference CNs of the item",
     "reference": "reference CN of the item",
     "also_in": "other splits with the same HS and reply",
-    "independent": "whether people rated the reply independently of GPT-4; false where all their ratings of relevance are equal",
+    "independent": (
+        "whether people and models rated the reply independently; false for the replies of CSEval's test split for "
+        "which people's and GPT-4's relevance are equal throughout"
+    ),
     "corpus": "corpus of the item",
     "question_id": "number of the item in the source files",
     "compared_by_humans": "whether people compared replies to the item",

@@ -20,7 +20,7 @@ from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue
-from fcconan.scoring import Flags, Floats, Scores, checked, correlations, scores_of, stability
+from fcconan.scoring import Flags, Scores, checked, correlations, scores_of, stability
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
@@ -95,7 +95,7 @@ def count_rows_of_table_1(data: Datasets) -> int:
     key = "spearman_suitableness"
     rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
     r, t = rows.set_index("metric").loc["gpt-4_suitableness_score", ["suitableness", "t"]].astype(float)
-    return round(2 + t**2 * (1 - r**2) / r**2)
+    return round(2 + float(t**2 * (1 - r**2) / r**2))
 
 
 def recompute_table_1(data: Datasets, table: Scores) -> Iterator[tuple[Key, RecomputedValue]]:

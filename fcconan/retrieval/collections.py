@@ -124,7 +124,7 @@ def load_collection(dataset: RowSource, *, shared_cn: bool = False) -> Collectio
     folder = Path(dataset)
     if not folder.exists():
         is_on_hub = is_hub_name(str(dataset))
-        folder = (hub_release(str(dataset)) or folder) if is_on_hub else dataset_folder(dataset)
+        folder = (hub_release(str(dataset)) or folder) if is_on_hub else dataset_folder(str(dataset))
     if (folder / MANIFEST).is_file():
         return _of_release(folder, shared_cn)
     if (folder / "corpus.jsonl").is_file():

@@ -1,17 +1,15 @@
 """Datasets: their list, building, and restoring texts."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import fcconan
-from fcconan.data import recipe_names, tier_rule_names
 from fcconan.services.configuration import Configuration, argument, option, output
 from fcconan.services.results import Result
 
 if TYPE_CHECKING:
-    from fcconan.building import Hydration, Recipe
+    from fcconan.building import Hydration
 
 
 class HydrateOptions(Configuration):
@@ -86,7 +84,7 @@ def hydrate(
     """
     from fcconan.building import hydrate as hydrate_release
 
-    found = hydrate_release(folder, out, **options.model_dump(), progress=progress)
+    found = hydrate_release(folder, out, **options.model_dump())
     data = {
         "out": str(found.folder) if found.folder else None,
         "complete": found.complete,

@@ -211,7 +211,8 @@ def _add_comparisons(upstream: SourceFiles, replies: Mapping[str, Row], built: B
     compared = [
         row
         | comparison_row(
-            *(replies[row[name]] for name in ("reply_a", "reply_b")),
+            replies[row["reply_a"]],
+            replies[row["reply_b"]],
             row["rater"],
             row.get("rater_kind", "human"),
             row["verdict"],
@@ -231,8 +232,8 @@ def _add_comparisons(upstream: SourceFiles, replies: Mapping[str, Row], built: B
     labels = []
     for row in upstream.rows("labels", FINAL_VERDICT):
         given = votes.get((row["reply_a"], row["reply_b"]), [])
-        ends = (replies[row[name]] for name in ("reply_a", "reply_b"))
-        final = comparison_row(*ends, "", "", row["verdict"], row["reason"]) | row | {"n_votes": len(given)}
+        a, b = replies[row["reply_a"]], replies[row["reply_b"]]
+        final = comparison_row(a, b, "", "", row["verdict"], row["reason"]) | row | {"n_votes": len(given)}
         final["agreement"] = agreement(given, row["verdict"]) if given and row["decided"] else None
         labels.append({name: final[name] for name in FINAL_VERDICT})
     built.tables.append(Table.from_rows("labels", "test", FINAL_VERDICT, labels, ("reply_a", "reply_b")))

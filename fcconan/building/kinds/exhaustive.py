@@ -71,12 +71,13 @@ def build(upstream: SourceFiles) -> Built:
 def _pairs_and_votes(rows: "DataFrame", tier_rule: str) -> tuple[list[Row], list[Row]]:
     names = sorted(filter(VOTE_COLUMN.fullmatch, rows), key=lambda name: int(name.rpartition("_")[2]))
     labels, valid = coded(rows, "label", LABEL), coded(rows, "valid", YES_OR_NO)
-    slots = [[vote for vote in given if vote] for given in zip(*(coded(rows, name, VOTE_LABEL) for name in names))]
+    columns = [coded(rows, name, VOTE_LABEL) for name in names]
+    slots = [[column[at] for column in columns if column[at]] for at in range(len(rows))]
     index = numbers(rows, "original_index", whole=True) if "original_index" in rows else [*range(len(rows))]
     pairs: list[Row] = []
     votes: list[Row] = []
     for at, pair in enumerate(pair_rows(rows)):
-        given = slots[at] if names else []
+        given = slots[at]
         backed = given or [labels[at]]  # the vote of a single annotator is only released as the final label
         best = TIER_RULES[tier_rule].best(backed, labels[at], valid[at])
         if best is None:

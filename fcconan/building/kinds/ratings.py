@@ -192,7 +192,7 @@ class _Builder:
     def _reply(self, record: Row, text: str, *, unnamed: str = "") -> Row:
         """Returns a reply; `unnamed` is the id of a source record without an id."""
         source_id = record["source_id"]
-        system = self.system_of.get(source_id, record.get("system", UNKNOWN))
+        system: str = self.system_of.get(source_id) or record.get("system", UNKNOWN)
         reply = reply_row(record["hate_speech"], record["reference"], text, system, source_id=source_id or unnamed)
         return reply | {"strategy": record["kind"], "source_id": source_id or None, "independent": True}
 

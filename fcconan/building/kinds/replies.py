@@ -34,7 +34,7 @@ def build(upstream: SourceFiles) -> Built:
         )
     replies, candidates = [], []
     for at, (row, of_row) in enumerate(zip(answered.to_dict("records"), proposed.to_dict("records"), strict=True)):
-        texts, target = [row[name] for name in TEXTS], {"target": row["target"]}
+        texts, target = (row["hate_speech"], row["counter_narrative"]), {"target": row["target"]}
         replies += [reply_row(*texts, row[system], system) | target for system in recipe.systems]
         chosen = row["dialogpt"]
         if chosen not in [of_row[name] for name in names]:

@@ -276,7 +276,8 @@ def _tournament_rows(upstream: SourceFiles, judge: str, items: list[Row], corpus
     known = set(upstream.recipe.systems)
     found, met = [], set()
     rows = upstream.read(f"{_prefix(corpus)}_outcomes_{judge}")
-    outcomes = zip(rows["system_a"], rows["system_b"], rows["winner"], numbers(rows, "question_id", whole=True))
+    sides = rows["system_a"], rows["system_b"], rows["winner"]
+    outcomes = zip(*sides, numbers(rows, "question_id", whole=True), strict=True)
     for at, (a, b, winner, number) in enumerate(outcomes):
         if not {a, b} <= known or a == b or winner not in (a, b, "tie"):
             raise wrong_row(rows, at, f"found {winner!r} of {a!r} and {b!r}, expected one of the two, or 'tie'")
