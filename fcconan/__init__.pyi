@@ -9,6 +9,8 @@ from .annotation import (
     validate as validate,
 )
 from .building import (
+    build as build,
+    list_datasets as list_datasets,
     load_recipe as load_recipe,
 )
 from .errors import (
@@ -55,8 +57,6 @@ from .scoring import (
     rank as rank,
 )
 from .services import (
-    BuildOptions as BuildOptions,
-    BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
@@ -65,9 +65,7 @@ from .services import (
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
-    build as build,
     hydrate as hydrate,
-    list_datasets as list_datasets,
     new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,

@@ -26,6 +26,11 @@ COMMANDS = {
         "fcconan.annotation.releasing:release",
         "Sort the pairs of a campaign into tiers, and write data files with a recipe that `build` reads.",
     ),
+    "list": ("fcconan.building.builds:list_datasets", "List the datasets that can be built, and the annotation tasks."),
+    "build": (
+        "fcconan.building.builds:build",
+        "Build a dataset from its pinned files, for `datasets.load_dataset`.",
+    ),
     "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
     "finetune": (
         "fcconan.generation.finetuning:finetune",
@@ -87,8 +92,6 @@ COMMANDS = {
 }
 # Commands that have not moved yet.
 OLD = {
-    "list": "List the datasets of the catalogue.",
-    "build": "Build a dataset.",
     "hydrate": "Add the texts to a labels-only dataset.",
     "publish": "Publish a dataset on the Hub.",
     "annotate": "Run an annotation campaign.",

@@ -1,14 +1,13 @@
 from .builds import (
     build as build,
-    find_builder as find_builder,
+    dataset_folder as dataset_folder,
     find_tier_rule as find_tier_rule,
+    list_datasets as list_datasets,
+    tables_of as tables_of,
 )
 from .cards import (
-    CARD_FIELDS as CARD_FIELDS,
     CARD_TAGS as CARD_TAGS,
     FURTHER_CARD_TAGS as FURTHER_CARD_TAGS,
-    Card as Card,
-    check_card as check_card,
     read_card as read_card,
 )
 from .hydration import (
@@ -38,6 +37,7 @@ from .rows import (
     comparison_row as comparison_row,
 )
 from .source_files import (
+    numbers as numbers,
     read_csv as read_csv,
 )
 from .tables import (

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.building import releases
-from fcconan.building.builds import build_tables, status
+from fcconan.building.builds import build_tables
 from fcconan.building.recipes import Recipe, load_recipe
 from fcconan.building.tables import Built, Table
 from fcconan.data import read_manifest, read_table, recipe_names, release_folder
@@ -48,8 +48,6 @@ def hydrate(
     revision: str | None = None,
     recipe: str | None = None,
     keep_going: bool = False,
-    jobs: int = 4,
-    progress: bool | None = None,
 ) -> Hydration:
     """Restores the full dataset from a labels-only folder and the source files.
 
@@ -63,8 +61,6 @@ def hydrate(
         keep_going: Whether to write the folder even if rows are changed or missing. The rows and labels are then those
             of the labels-only folder, with missing texts where the source files lack them. Splits that cannot be
             built are left out and listed on the card.
-        jobs: Number of simultaneous downloads.
-        progress: Whether to show progress; by default if standard error is a terminal.
 
     Returns:
         The counts. `folder` is None if nothing was written.
@@ -73,7 +69,7 @@ def hydrate(
         InputError: The folder is not a labels-only release, its recipe is unknown, or the Hub or a source file is not
             available.
     """
-    target = releases.output_folder(out)
+    target = Path(out)
     source = release_folder(str(labels), revision=revision)
     manifest = read_manifest(source)
     if not manifest["labels_only"]:
@@ -81,17 +77,14 @@ def hydrate(
     if source.resolve() == target.resolve():
         raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
     loaded = _recipe_of(manifest, recipe)
-    releases.check_target(target, loaded.name)
     rule = manifest["tier_rule"]
-    built, left_out = build_tables(loaded, tier_rule=rule, jobs=jobs, progress=progress)
-    with status(f"{loaded.name}: comparing with {labels}", progress):
-        result, joined = _compare(source, built)
-        _count_unknown_tables(manifest, built, result)
+    built, left_out = build_tables(loaded, tier_rule=rule)
+    result, joined = _compare(source, built)
+    _count_unknown_tables(manifest, built, result)
     if not result.complete and not keep_going:
         return result
-    with status(f"{loaded.name}: writing {target}", progress):
-        whole = built if result.complete else _joined(loaded, built, joined, result)
-        releases.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
+    whole = built if result.complete else _joined(loaded, built, joined, result)
+    releases.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
     result.folder = target
     return result
 

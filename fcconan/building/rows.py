@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import Aspect, Rater
-from fcconan.building.source_files import SourceRow, SourceRows
+from fcconan.building.source_files import coded, numbers
 from fcconan.building.tables import Table, group_values
 from fcconan.data import PAIR, QRELS, TEXT_BY_ID, Columns, make_cn_id, make_hs_id, make_pair_id
 from fcconan.groups import Bootstrap
 from fcconan.scoring import measure_agreement
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Row = dict[str, Any]
 EDUCATION = {
@@ -21,9 +24,6 @@ EDUCATION = {
     "Master": "master",
     "PhD": "phd",
 }
-
-
-PERSON_AND_TOPIC = ("hs_type", "hs_subtype", "cn_type", "gender", "age", "education")
 
 
 def ids_of(hate_speech: str, counter_narrative: str) -> Row:
@@ -38,42 +38,26 @@ def ids_of(hate_speech: str, counter_narrative: str) -> Row:
     }
 
 
-def pair_row(record: SourceRow) -> Row:
-    """Returns the columns of a pair: ids, texts, source id, and CONAN's columns about topic and author.
+def pair_rows(rows: "DataFrame") -> list[Row]:
+    """Returns ids and texts of pairs, source id, and CONAN's columns about topic and author.
 
     Columns that the file lacks are left out. Without a source id, the number of the row takes its place.
     """
-    found = ids_of(record["hate_speech"], record["counter_narrative"])
-    for name in ("hs_type", "hs_subtype", "cn_type", "gender"):
-        if name in record:
-            found[name] = "; ".join(part.strip() for part in record[name].split(",") if part.strip()) or None
-    if "age" in record:
-        found["age"] = record.integer("age")
-    if "education" in record:
-        found["education"] = record.one_of("education", EDUCATION)
-    found["source_id"] = record["source_id"] if "source_id" in record else str(record.at)
-    return found
-
-
-def check_labels(rows: SourceRows, pairs: Sequence[Row]) -> None:
-    """Checks that no pair occurs twice in a file.
-
-    Args:
-        rows: The rows of the file.
-        pairs: Pair of each row.
-
-    Raises:
-        InputError: A pair occurs twice; the message states whether the labels differ.
-    """
-    first: dict[str, int] = {}
-    for record, pair in zip(rows, pairs, strict=True):
-        other = first.setdefault(pair["pair_id"], record.at)
-        if other != record.at:
-            there, here = pairs[other]["label"], pair["label"]
-            advice = "the same label; remove one of the two rows"
-            if there != here:
-                advice = f"another label ({there} there, {here} here); decide which one holds"
-            raise record.fail(f"the pair of line {rows.lines[other]} again, with {advice}")
+    found: dict[str, list[Any]] = {
+        name: ["; ".join(part.strip() for part in cell.split(",") if part.strip()) or None for cell in rows[name]]
+        for name in ("hs_type", "hs_subtype", "cn_type", "gender")
+        if name in rows
+    }
+    if "age" in rows:
+        found["age"] = numbers(rows, "age", whole=True)
+    if "education" in rows:
+        found["education"] = coded(rows, "education", EDUCATION)
+    found["source_id"] = [*rows.get("source_id", map(str, range(len(rows))))]
+    texts = zip(rows["hate_speech"], rows["counter_narrative"], strict=True)
+    return [
+        ids_of(*pair) | dict(zip(found, values, strict=True))
+        for pair, values in zip(texts, zip(*found.values(), strict=True), strict=True)
+    ]
 
 
 def describe_alpha(about: str, units: Iterable[Sequence[float]], level: Any, units_in_words: str) -> str:
@@ -169,7 +153,7 @@ def tier_facts(members: Mapping[str, Sequence[Row]]) -> dict[str, int]:
     facts = {}
     for name, held in members.items():
         facts[f"{name}_appropriate"] = sum(pair["label"] == "appropriate" for pair in held)
-        facts[f"{name}_valid"] = sum(pair["valid"] for pair in held)
+        facts[f"{name}_valid"] = sum(pair["valid"] is True for pair in held)
     return facts
 
 

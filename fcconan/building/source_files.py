@@ -1,153 +1,22 @@
-"""Reads CSV files of sources as text, without padding, guesses of types, or conversion to missing values."""
+"""CSV files of sources as data frames of text, without padding, guesses of types, or conversion to missing values."""
 
-import csv
-import io
+import json
 import math
-import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import Recipe
-from fcconan.data import Source, did_you_mean, is_blank
+from fcconan.data import Columns, Source, did_you_mean
 from fcconan.errors import InputError
 
-csv.field_size_limit(2**31 - 1)
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class SourceRows:
-    """The rows of a source file by column, with all values as text.
-
-    Attributes:
-        name: Name of the file in messages.
-        columns: Values by column of this package.
-        lines: Line of the file at the end of each row.
-    """
-
-    name: str
-    columns: dict[str, list[str]]
-    lines: list[int]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-    def __getitem__(self, column: str) -> list[str]:
-        if column not in self.columns:
-            raise InputError(
-                f"{self.name}: the recipe maps no column to {column!r}; add it to the `columns` of the source"
-            )
-        return self.columns[column]
-
-    def __iter__(self) -> "Iterator[SourceRow]":
-        return (SourceRow(self, at) for at in range(len(self)))
-
-    def check_columns(self, read: Iterable[str], kind: str) -> None:
-        """Checks that the kind of the recipe reads all mapped columns.
-
-        Raises:
-            InputError: The recipe maps a column that its kind does not read.
-        """
-        known = sorted(read)
-        for column in self.columns:
-            if column not in known:
-                raise InputError(
-                    f"{self.name}: kind {kind!r} does not read {column!r}; {did_you_mean(column, known)}it reads "
-                    f"{', '.join(known)}; declare others in `extra_columns`, or move them to the source's `ignore`"
-                )
-
-
-@dataclass(frozen=True)
-class SourceRow:
-    """One row of a source file.
-
-    Attributes:
-        rows: All rows.
-        at: Position of the row, from 0.
-    """
-
-    rows: SourceRows
-    at: int
-
-    def __getitem__(self, column: str) -> str:
-        return self.rows[column][self.at]
-
-    def __contains__(self, column: str) -> bool:
-        return column in self.rows.columns
-
-    @property
-    def place(self) -> str:
-        """File and line, for messages."""
-        return f"{self.rows.name}, line {self.rows.lines[self.at]}"
-
-    def fail(self, problem: str) -> InputError:
-        """Returns an error about the row, which the caller raises."""
-        return InputError(f"{self.place}: {problem}")
-
-    def one_of(self, column: str, values: Mapping[str, Value]) -> Value:
-        """Translates a value by a mapping.
-
-        Args:
-            column: Name of the column.
-            values: Mapping from allowed values to results.
-
-        Raises:
-            InputError: The value is not allowed.
-        """
-        found = self[column]
-        if found not in values:
-            expected = ", ".join(repr(value) for value in values)
-            raise self.fail(f"{column} is {found!r}, expected one of {expected}; correct the row or the recipe")
-        return values[found]
-
-    def word(self, column: str, words: Iterable[str]) -> str:
-        """Returns a value of a vocabulary.
-
-        Raises:
-            InputError: The value is not in the vocabulary.
-        """
-        return self.one_of(column, {word: word for word in words})
-
-    def reference(self, column: str, known: Collection[str]) -> str:
-        """Returns an id that refers to another file.
-
-        Raises:
-            InputError: The other file lacks the id.
-        """
-        if self[column] not in known:
-            raise self.fail(f"{column} {self[column]} is not in the file that it refers to; the files go together")
-        return self[column]
-
-    def integer(self, column: str) -> int | None:
-        """Returns an integer (`25` or `25.0`), or None for an empty cell.
-
-        Raises:
-            InputError: The value is not an integer.
-        """
-        value = self.number(column)
-        if value is not None and not value.is_integer():
-            raise self.fail(f"{column} is {value}, expected a whole number")
-        return None if value is None else int(value)
-
-    def number(self, column: str) -> float | None:
-        """Returns a number, or None for an empty cell.
-
-        Raises:
-            InputError: The value is not a finite number.
-        """
-        text = self[column].strip()
-        if not text:
-            return None
-        value = float(text) if NUMBER.fullmatch(text) else math.nan  # `float` also accepts 1_000 and nan
-        if not math.isfinite(value):
-            raise self.fail(f"{column} is {text!r}, expected a number")
-        return value
+YES_OR_NO = {"": None, "0": False, "1": True}
 
 
 @dataclass(frozen=True)
@@ -165,129 +34,147 @@ class SourceFiles:
     files: Mapping[str, Path]
     tier_rule: str | None = None
 
-    def source(self, key: str) -> Source:
-        """Returns the entry of a file in the recipe.
-
-        Raises:
-            InputError: The recipe lacks the entry.
-        """
-        if key not in self.recipe.sources:
-            raise InputError(
-                f"recipe {self.recipe.name!r} has no source {key!r}, which kind {self.recipe.kind!r} needs; "
-                "add it under `sources`"
-            )
-        return self.recipe.sources[key]
-
     def path(self, key: str) -> Path:
         """Returns a local file.
 
         Raises:
             InputError: The recipe lacks the file, or an optional file is missing.
         """
-        source = self.source(key)
         if key not in self.files:
             raise InputError(
-                f"{source.path} was not found, and kind {self.recipe.kind!r} needs it; it cannot be optional"
+                f"recipe {self.recipe.name!r} has no file {key!r}, which kind {self.recipe.kind!r} needs: add it under "
+                "`sources`, and leave `optional` out"
             )
         return self.files[key]
 
-    def read(
-        self, key: str, *, text_columns: tuple[str, ...] = (), columns: Mapping[str, str] | None = None
-    ) -> SourceRows:
-        """Reads a CSV file.
+    def read(self, key: str, *texts: str, columns: Mapping[str, str] | None = None) -> "DataFrame":
+        """Reads a CSV file of the recipe; see `read_csv`.
 
         Args:
             key: Name of the source.
-            text_columns: As in `read_csv`.
+            texts: Columns that must not be empty.
             columns: Columns to read in addition to those of the source.
 
         Raises:
             InputError: As in `read_csv`, or the file is missing.
         """
-        source = self.source(key)
-        if columns:
-            source = source.model_copy(update={"columns": {**source.columns, **columns}})
-        return read_csv(self.path(key), source, text_columns=text_columns)
+        path = self.path(key)
+        source = self.recipe.sources[key]
+        return read_csv(path, source.model_copy(update={"columns": {**source.columns, **(columns or {})}}), *texts)
+
+    def rows(self, key: str, columns: Columns) -> list[dict[str, Any]]:
+        """Reads the columns of a CSV file by their types: 0 and 1 for `bool`, a JSON list for `texts`.
+
+        Raises:
+            InputError: As in `read`, or a cell does not fit its type.
+        """
+        rows = self.read(key)
+        read = {
+            name: numbers(rows, name, whole=kind == "int")
+            if kind in ("int", "float")
+            else coded(rows, name, YES_OR_NO)
+            if kind == "bool"
+            else [json.loads(cell or "[]") if kind in ("texts", "strings") else cell or None for cell in rows[name]]
+            for name, kind in columns.items()
+            if name in rows
+        }
+        return [dict(zip(read, values, strict=True)) for values in zip(*read.values(), strict=True)]
 
 
-def read_csv(path: Path, source: Source, *, text_columns: tuple[str, ...] = ()) -> SourceRows:
-    """Reads the mapped columns of a CSV file.
+def read_csv(path: Path, source: Source, *texts: str) -> "DataFrame":
+    """Reads the mapped columns of a CSV file as text; an empty cell is an empty string.
 
     Args:
         path: The file.
-        source: Entry of the file in the recipe, with the column mapping and the ignored columns.
-        text_columns: Columns of this package that must not be empty.
+        source: Entry of the file in the recipe, with the column mapping.
+        texts: Columns of this package that must not be empty.
+
+    Returns:
+        The rows, with the name of the file in `attrs["name"]`.
 
     Raises:
-        InputError: The file is not UTF-8, a column is missing, unknown or duplicate, a row has too many or too few
-            cells, or a text is empty.
+        InputError: The file is not CSV in UTF-8, a column is missing, or a text is empty.
     """
-    name = source.path
+    import pandas as pd
+
     try:
-        content = path.read_bytes().decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name}: byte {error.start} (0x{error.object[error.start]:02x}) is not UTF-8; re-encode the file as UTF-8"
-        ) from error
-    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
-    try:
-        header = next(reader, [])
-        index = _positions(name, header, source)
-        cells: list[list[str]] = []
-        lines: list[int] = []
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise InputError(
-                    f"{name}, line {reader.line_num}: found {len(row)} cells, expected {len(header)} as in the header; "
-                    "correct the quotation marks of that row"
-                )
-            cells.append(row)
-            lines.append(reader.line_num)
-    except csv.Error as error:
-        raise InputError(f"{name}, line {reader.line_num}: not valid CSV ({error}); correct that line") from error
-    rows = SourceRows(name, {ours: [row[at] for row in cells] for ours, at in index.items()}, lines)
-    _check_texts(rows, text_columns, source.empty_texts)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
+    except (ValueError, pd.errors.ParserWarning) as error:
+        raise InputError(f"{source.path} cannot be read ({error}), expected CSV in UTF-8: correct the file") from error
+    theirs = [_column(source.path, [*frame], name) for name in source.columns.values()]
+    rows = frame[theirs].set_axis([*source.columns], axis=1)
+    rows.attrs["name"] = source.path
+    if (short := rows.isna().any(axis=1)).any():
+        raise wrong_row(rows, int(short.argmax()), "found fewer cells than in the header: correct its quotation marks")
+    for name in texts:
+        empty = column(rows, name).str.strip() == ""
+        if empty.sum() > source.empty_texts:
+            found = f"{name} is empty ({empty.sum()} empty texts, expected {source.empty_texts}): fill it in"
+            raise wrong_row(rows, int(empty.argmax()), found)
     return rows
 
 
-def _positions(name: str, header: list[str], source: Source) -> dict[str, int]:
-    """Returns the position of each mapped column by its name in this package. All other columns must be ignored."""
-    twice = sorted(column for column, count in Counter(header).items() if count > 1)
-    if twice:
-        raise InputError(f"{name}: column {twice[0]!r} occurs twice in the header; keep one of them")
-    positions = {ours: header.index(_column(name, header, theirs)) for ours, theirs in source.columns.items()}
-    mapped = {header[position] for position in positions.values()}
-    known = mapped | set(source.ignore)
-    patterns = [name for name in source.ignore if any(sign in name for sign in "*?[")]
-    for column in header:
-        if column not in known and not any(fnmatchcase(column, pattern) for pattern in patterns):
-            raise InputError(
-                f"{name}: column {column!r} is not expected; map it in the recipe's `columns` or list it under `ignore`"
-            )
-    return positions
-
-
-def _column(name: str, header: list[str], theirs: str) -> str:
+def _column(file: str, header: list[str], name: str) -> str:
     """Returns the column of the file for a name or shell pattern, which must match one column."""
-    if theirs in header:
-        return theirs
-    matching = [column for column in header if fnmatchcase(column, theirs)]
-    if len(matching) > 1:
-        raise InputError(f"{name}: {theirs!r} is {len(matching)} columns, such as {matching[1]!r}; name one of them")
-    if not matching:
+    matching = [name] if name in header else [each for each in header if fnmatchcase(each, name)]
+    if len(matching) != 1:
+        near = did_you_mean(name, header)
         raise InputError(
-            f"{name}: column {theirs!r} is missing; {did_you_mean(theirs, header)}correct the header or the recipe's "
-            "`columns`"
+            f"{file} has {len(matching)} columns {name!r}, expected one: {near}correct the recipe's `columns`"
         )
     return matching[0]
 
 
-def _check_texts(rows: SourceRows, text_columns: tuple[str, ...], empty_texts: int) -> None:
-    empty = [(column, record) for column in text_columns for record in rows if is_blank(record[column])]
-    if len(empty) > empty_texts:
-        column, record = empty[0]
-        raise record.fail(
-            f"{column} is empty ({len(empty)} empty texts, expected {empty_texts}); fill it in, or remove the row"
-        )
+def wrong_row(rows: "DataFrame", at: int, problem: str) -> InputError:
+    """Returns an error about the row at a position, which the caller raises."""
+    return InputError(f"{rows.attrs['name']}, row {at + 1}: {problem}")
+
+
+def column(rows: "DataFrame", name: str) -> Any:
+    """Returns a column as texts.
+
+    Raises:
+        InputError: The recipe does not map it.
+    """
+    if name not in rows:
+        raise InputError(f"{rows.attrs['name']} has no {name!r}: map a column to it in the recipe's `columns`")
+    return rows[name]
+
+
+def coded(rows: "DataFrame", name: str, values: Mapping[str, Any]) -> list[Any]:
+    """Translates the cells of a column by a mapping.
+
+    Raises:
+        InputError: A cell is not a key of the mapping.
+    """
+    cells = column(rows, name)
+    if (unknown := ~cells.isin([*values])).any():
+        at = int(unknown.argmax())
+        raise wrong_row(rows, at, f"{name} is {cells[at]!r}, expected one of {', '.join(map(repr, values))}")
+    return [values[cell] for cell in cells]
+
+
+def words(rows: "DataFrame", name: str, known: Sequence[str]) -> list[str]:
+    """Returns the cells of a column, all of which must be known words."""
+    return coded(rows, name, dict(zip(known, known, strict=True)))
+
+
+def numbers(rows: "DataFrame", name: str, *, whole: bool = False) -> list[Any]:
+    """Returns the cells of a column as numbers, or as integers (`25` or `25.0`); an empty cell is None.
+
+    Raises:
+        InputError: A cell is not a finite number, or not an integer.
+    """
+    found: list[Any] = []
+    for at, cell in enumerate(column(rows, name)):
+        try:
+            value = float(cell) if cell.strip() else None
+        except ValueError:
+            value = math.nan
+        if value is not None and not (value.is_integer() if whole else math.isfinite(value)):
+            kind = "whole number" if whole else "number"
+            raise wrong_row(rows, at, f"{name} is {cell!r}, expected a {kind}: correct the row")
+        found.append(int(value) if whole and value is not None else value)
+    return found

@@ -5,10 +5,9 @@ tier adds conditions to those of the broader tiers, so that tiers are nested. FC
 two rules of the catalogue differ in Diamond: on FC-CONAN, `released` gives 551 pairs and `strict` 530.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -41,23 +40,6 @@ def agreement(votes: Sequence[str], label: str) -> Agreement:
     return "majority" if 2 * backing > len(votes) else "adjudicated"
 
 
-@dataclass(frozen=True)
-class JudgedPair:
-    """The properties of a pair that a tier rule can test.
-
-    Attributes:
-        votes: Labels of the raters; one or more.
-        label: Final label.
-        valid: Whether validators confirmed the label.
-        roles: Roles of the raters.
-    """
-
-    votes: Sequence[str]
-    label: str
-    valid: bool
-    roles: frozenset[str] = frozenset({ANNOTATOR})
-
-
 _NAMES = ", ".join(get_args(TierName))
 _WRONG_FORM = ("list_type", "model_type")
 
@@ -69,7 +51,8 @@ class Tier(BaseModel):
         name: Name of the tier.
         min_votes: Minimum number of votes.
         agreement: Allowed relations of the votes to the final label.
-        valid: `true` if validators must have confirmed the label; `any` adds no condition.
+        valid: `true` if validators must have confirmed the label (pairs that no validator saw: see `unseen_is_valid` of
+            the rule); `any` adds no condition.
         roles: Allowed roles of the raters; a vote of another role excludes the pair.
         min_backing: Minimum share of votes for the final label.
     """
@@ -83,16 +66,16 @@ class Tier(BaseModel):
     roles: Annotated[list[Role], Field(min_length=1)] | None = None
     min_backing: float | None = Field(None, gt=0, le=1, strict=True)
 
-    def meets(self, pair: JudgedPair) -> bool:
+    def meets(self, votes: Sequence[str], label: str, valid: bool | None, roles: Collection[str]) -> bool:
         """Returns whether a pair meets the conditions of this tier."""
-        backing = sum(vote == pair.label for vote in pair.votes)
+        backing = sum(vote == label for vote in votes)
         return (
-            (self.min_votes is None or len(pair.votes) >= self.min_votes)
-            and (self.agreement is None or agreement(pair.votes, pair.label) in self.agreement)
-            and (self.valid is not True or pair.valid)
-            and (self.roles is None or pair.roles <= set(self.roles))
+            (self.min_votes is None or len(votes) >= self.min_votes)
+            and (self.agreement is None or agreement(votes, label) in self.agreement)
+            and (self.valid is not True or valid is True)
+            and (self.roles is None or {*roles} <= {*self.roles})
             # Tolerance for rounding: 0.67 * 100 is 67.00000000000001.
-            and (self.min_backing is None or backing >= self.min_backing * len(pair.votes) - 1e-9)
+            and (self.min_backing is None or backing >= self.min_backing * len(votes) - 1e-9)
         )
 
     def in_words(self) -> str:
@@ -130,12 +113,14 @@ class TierRule(BaseModel):
 
     Attributes:
         meaning: Description in one sentence, for the card.
+        unseen_is_valid: Whether `valid: true` holds for pairs that no validator saw, whose `valid` is null.
         tiers: Tiers. A pair outside of the last tier has no tier.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     meaning: str = Field(min_length=1)
+    unseen_is_valid: bool = Field(False, strict=True)
     tiers: list[Tier] = Field(min_length=1)
 
     @field_validator("tiers")
@@ -164,17 +149,23 @@ class TierRule(BaseModel):
         """The names of the tiers, the best first."""
         return [tier.name for tier in self.tiers]
 
-    def best(self, pair: JudgedPair) -> str | None:
+    def best(
+        self, votes: Sequence[str], label: str, valid: bool | None, roles: Collection[str] = (ANNOTATOR,)
+    ) -> str | None:
         """Returns the name of the best tier of a pair: it meets the conditions of this and all broader tiers.
 
-        None if the pair does not meet the conditions of the broadest tier.
+        Args:
+            votes: Labels of the raters; one or more.
+            label: Final label.
+            valid: Whether validators confirmed the label; None if no validator saw the pair.
+            roles: Roles of the raters.
+
+        Returns:
+            The name; None if the pair does not meet the conditions of the broadest tier.
         """
-        best = None
-        for tier in reversed(self.tiers):
-            if not tier.meets(pair):
-                break
-            best = tier.name
-        return best
+        seen = self.unseen_is_valid if valid is None else valid
+        met = takewhile(lambda tier: tier.meets(votes, label, seen, roles), reversed(self.tiers))
+        return next((tier.name for tier in reversed([*met])), None)
 
 
 def load_tier_rule(name: str) -> TierRule:
@@ -202,27 +193,3 @@ def tier_rule_keys(location: Location) -> list[str]:
 
 
 TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}
-
-
-def tier(votes: Sequence[str], label: str, valid: bool, rule: str) -> str:
-    """Returns the best tier of a pair.
-
-    Args:
-        votes: Labels of the annotators.
-        label: Final label.
-        valid: Whether a validator confirmed the label.
-        rule: A key of `TIER_RULES`.
-
-    Returns:
-        `bronze` (not confirmed), `silver` (confirmed), `gold` (confirmed, two or more annotators), or `diamond`
-        (depends on the rule).
-
-    Raises:
-        InputError: The pair has no tier under the rule.
-    """
-    best = TIER_RULES[rule].best(JudgedPair(votes, label, valid))
-    if best is None:
-        raise InputError(
-            f"tier rule {rule!r} leaves pairs out, which only recipes of kind 'campaign' may do: loosen it"
-        )
-    return best

@@ -33,10 +33,7 @@ _COLUMNS = {
     "hate_speech": "text of the HS",
     "counter_narrative": "text of the CN",
     "label": "final label: whether the CN is an `appropriate` or a `not_appropriate` answer to the HS",
-    "valid": (
-        "whether a validator confirmed the final label; false, too, if no validator saw the pair (`n_validators` is "
-        "then 0, if the dataset has this column)"
-    ),
+    "valid": ("whether a validator confirmed the final label; null if no validator saw the pair"),
     "n_votes": "number of annotators who labelled the pair",
     "agreement": (
         "relation of the votes to the final label: `single` (one vote), `unanimous`, `majority` (more than half of the "
@@ -91,6 +88,10 @@ _COLUMNS = {
     "references": "reference CNs of the item",
     "reference": "reference CN of the item",
     "also_in": "other splits with the same HS and reply",
+    "independent": (
+        "whether people and models rated the reply independently; false for the replies of CSEval's test split for "
+        "which people's and GPT-4's relevance are equal throughout"
+    ),
     "corpus": "corpus of the item",
     "question_id": "number of the item in the source files",
     "compared_by_humans": "whether people compared replies to the item",

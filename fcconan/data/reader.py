@@ -112,7 +112,7 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
         # By their names, as they are above this package; only the name of a dataset in the catalogue is built.
         path = Path(source)
         if path.suffix not in SUFFIXES or not path.is_file():
-            path = pkgutil.resolve_name("fcconan.services:dataset_folder")(source)
+            path = pkgutil.resolve_name("fcconan.building:dataset_folder")(source)
         if (path / "campaign.yaml").is_file():
             frame = pd.DataFrame(pkgutil.resolve_name("fcconan.annotation:vote_rows")(path, split))
             return frame, f"{path.name}@{_hash(frame)}"
@@ -193,7 +193,8 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
         return read_file(path), name_with_hash(path)
     there = [each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))]
     kind = [*there, *kinds][0]
-    replies = sorted((path / "replies").glob("*.parquet"))
+    # A reply may be in several splits: those of the same split come first.
+    replies = sorted((path / "replies").glob("*.parquet"), key=lambda file: (not file.match(f"{split}-*"), file))
     describes = kind == "replies" and split is None and replies  # the replies of all splits describe ratings
     files = replies if describes else part_files(path, split, kind)
     frame = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
@@ -208,13 +209,14 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
 
 
 def add_replies(ratings: "DataFrame", replies: "DataFrame") -> "DataFrame":
-    """Returns ratings with the item and the system of the rated replies.
+    """Returns ratings with the item and the system of the rated replies, and `independent` if they have it.
 
     Raises:
         InputError: A rated reply is not among the replies.
     """
-    about = replies[["reply_id", "item_id", "system"]].drop_duplicates("reply_id")
-    found = ratings.drop(columns=["item_id", "system"], errors="ignore").merge(about, on="reply_id", how="left")
+    columns = [name for name in ("item_id", "system", "independent") if name in replies or name != "independent"]
+    about = replies[["reply_id", *columns]].drop_duplicates("reply_id")
+    found = ratings.drop(columns=columns, errors="ignore").merge(about, on="reply_id", how="left")
     if (lost := found["system"].isna()).any():
         raise InputError(
             f"the replies lack {lost.sum()} of {len(found)} rated ones, such as {found['reply_id'][lost].iloc[0]}: "

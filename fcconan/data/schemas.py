@@ -218,6 +218,7 @@ PUBLISHED: dict[str, Schema] = {
 _FURTHER = (
     *_columns("string", "dialogue_id text_id shown_first source_id", ID),
     *_columns("strings", "also_in"),
+    *_columns("bool", "independent"),
     *_columns("text", "prompt knowledge reference explanation note"),
     *_columns("string", "label", _VOTE_LABEL),
 )

@@ -42,9 +42,6 @@ class Source(Model):
         default_factory=dict,
         description="Column of the file by our column; a shell pattern must match one column.",
     )
-    ignore: list[str] = Field(
-        default_factory=list, description="Columns that are not read; shell patterns are allowed."
-    )
 
     @model_validator(mode="after")
     def _pinned(self) -> "Source":

@@ -15,9 +15,7 @@ from fcconan.data import DEBUG_VARIABLE, TRACEBACK, hub_address, is_debugging, p
 from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     annotate,
-    build,
     hydrate,
-    list_datasets,
     publish,
 )
 from fcconan.oldcli.typer_command import Group
@@ -38,7 +36,7 @@ app = typer.Typer(
 )
 # The sections of the help, and the commands in their order.
 COMMANDS = {
-    "Datasets": (list_datasets, build, hydrate),
+    "Datasets": (hydrate,),
     "Results": (publish,),
 }
 for panel, verbs in COMMANDS.items():

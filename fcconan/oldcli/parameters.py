@@ -38,8 +38,8 @@ def interface_of(service: Callable[..., Any]) -> Interface:
     """Reads the signature of a service: parameters annotated by `argument`, and the configuration named `options`.
 
     Examples:
-        >>> from fcconan.services import build
-        >>> interface_of(build).model.__name__
+        >>> from fcconan.services import hydrate
+        >>> interface_of(hydrate).model.__name__
         'BuildOptions'
     """
     parameters = inspect.signature(service).parameters

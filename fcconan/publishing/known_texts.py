@@ -55,7 +55,7 @@ def _load_known_texts(mirror: str | None, cache: str | None) -> KnownTexts:  # a
 
 def read_recipe_texts(name: str) -> set[str] | None:
     """Returns the texts of a dataset, or None if its files are not available or differ from the recipe."""
-    from fcconan.building import find_builder, find_tier_rule, load_recipe
+    from fcconan.building import find_tier_rule, load_recipe, tables_of
     from fcconan.data import fetch, is_available
 
     recipe = load_recipe(name)
@@ -64,7 +64,8 @@ def read_recipe_texts(name: str) -> set[str] | None:
         return None
     try:
         files = {key: fetch(source, folder=recipe.folder) for key, source in present.items()}
-        built = find_builder(recipe, find_tier_rule(recipe, None))({key: path for key, path in files.items() if path})
+        there = {key: path for key, path in files.items() if path}
+        built = tables_of(recipe, there, find_tier_rule(recipe, None))
     except InputError:
         return None
     return {text for table in built.tables for text in table_texts(table)}

@@ -14,13 +14,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from fcconan.building import load_recipe, read_csv
+from fcconan.building import load_recipe, numbers, read_csv
 from fcconan.data import fetch, read
 from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
 from fcconan.reproduction.values import Key, RecomputedValue
-from fcconan.scoring import Flags, Floats, Scores, checked, correlations, scores_of, stability
+from fcconan.scoring import Flags, Scores, checked, correlations, scores_of, stability
 
 PAPER = "cseval"
 ASPECTS = ("relevance", "aggressiveness", "coherence", "suitableness")
@@ -54,20 +54,16 @@ def load_released_scores() -> Scores:
     judges = [rater for rater in recipe.raters if rater.source == "test" and rater.name in known]
     columns = [(rater, aspect, column) for rater in judges for aspect, column in rater.column_of([*ASPECTS]).items()]
     mapped = {aspect: source.columns[aspect] for aspect in ASPECTS} | {column: column for _, _, column in columns}
-    rows = read_csv(path, source.model_copy(update={"columns": mapped, "ignore": ["*"]}))
-
-    def numbers(column: str) -> Floats:
-        found = [row.number(column) for row in rows]
-        return np.array([np.nan if value is None else value for value in found])
-
+    rows = read_csv(path, source.model_copy(update={"columns": mapped}))
+    numeric = {column: np.array(numbers(rows, column), dtype=float) for column in rows}
     values = []
     for rater, aspect, column in columns:
-        scores = numbers(column)
+        scores = numeric[column]
         if rater.kind == "model" and aspect in IMPUTED:
             scores[scores == FAILED] = REPLACED
         values.append(scores)
     metrics = [(rater.name, aspect if aspect in ASPECTS else None) for rater, aspect, _ in columns]
-    people, unknown = np.stack([numbers(aspect) for aspect in ASPECTS]), np.full(len(rows), -1)
+    people, unknown = np.stack([numeric[aspect] for aspect in ASPECTS]), np.full(len(rows), -1)
     none = np.zeros((0, len(ASPECTS), len(rows)))
     return Scores(metrics, np.stack(values), ASPECTS, people, np.arange(len(rows)), unknown, none)
 
@@ -98,10 +94,8 @@ def count_rows_of_table_1(data: Datasets) -> int:
     """
     key = "spearman_suitableness"
     rows = read_csv(data.source(PAPER, key), load_paper(PAPER).sources[key])
-    (row,) = (row for row in rows if row["metric"] == "gpt-4_suitableness_score")
-    r, t = row.number("suitableness"), row.number("t")
-    assert r is not None and t is not None
-    return round(2 + t**2 * (1 - r**2) / r**2)
+    r, t = rows.set_index("metric").loc["gpt-4_suitableness_score", ["suitableness", "t"]].astype(float)
+    return round(2 + float(t**2 * (1 - r**2) / r**2))
 
 
 def recompute_table_1(data: Datasets, table: Scores) -> Iterator[tuple[Key, RecomputedValue]]:

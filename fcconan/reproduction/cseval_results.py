@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fcconan.building import read_csv
+from fcconan.building import numbers, read_csv
 from fcconan.reproduction.cseval_correlations import ASPECTS, COEFFICIENTS, DELTA, PAPER
 from fcconan.reproduction.datasets import Datasets
 from fcconan.reproduction.published import load_paper
@@ -26,10 +26,11 @@ def read_results_files(data: Datasets) -> Results:
     paper = load_paper(PAPER)
     released = {}
     for key, source in paper.sources.items():
-        for row in read_csv(data.source(PAPER, key), source):
-            for aspect in source.columns.keys() & {*ASPECTS}:
-                where = row["metric"], aspect, key.partition("_")[0]
-                released[where] = row.number(aspect) or 0.0, [f"{source.repository}/{source.path}"]
+        rows = read_csv(data.source(PAPER, key), source)
+        for aspect in source.columns.keys() & {*ASPECTS}:
+            for metric, value in zip(rows["metric"], numbers(rows, aspect), strict=True):
+                where = metric, aspect, key.partition("_")[0]
+                released[where] = value or 0.0, [f"{source.repository}/{source.path}"]
     found: dict[tuple[str, str, str], tuple[float, list[str]]] = {}
     for name, metric in paper.names["results_files"].items():
         for coefficient in COEFFICIENTS:

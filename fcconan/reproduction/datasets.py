@@ -36,7 +36,7 @@ class Datasets:
         if name not in self.fingerprints:
             exists = (folder / MANIFEST).is_file()
             if not exists:
-                build(name, folder)
+                build(name, out=folder)
             manifest = read_manifest(folder)
             if manifest["name"] != name or manifest["labels_only"]:
                 raise InputError(

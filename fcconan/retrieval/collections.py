@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import pkgutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fcconan.building import dataset_folder
 from fcconan.data import (
     LABELS,
     MANIFEST,
@@ -121,11 +121,10 @@ def load_collection(dataset: RowSource, *, shared_cn: bool = False) -> Collectio
     """
     if not isinstance(dataset, str | PathLike):
         return _of_pairs(*read("pairs", dataset)[::2])
-    # By its name, as building is above this package; only the name of a dataset in the catalogue is built.
     folder = Path(dataset)
     if not folder.exists():
-        folder = pkgutil.resolve_name("fcconan.services.locations:built_folder")(dataset)
-        folder = (hub_release(str(dataset)) if is_hub_name(str(dataset)) else None) or folder
+        is_on_hub = is_hub_name(str(dataset))
+        folder = (hub_release(str(dataset)) or folder) if is_on_hub else dataset_folder(str(dataset))
     if (folder / MANIFEST).is_file():
         return _of_release(folder, shared_cn)
     if (folder / "corpus.jsonl").is_file():

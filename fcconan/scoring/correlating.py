@@ -39,6 +39,7 @@ def correlate(
     coefficient: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall_b"),
     tests: bool = False,
     ranks: str | None = None,
+    include_dependent: bool = False,
     rows: Rows = Rows(),
     bootstrap: Bootstrap = Bootstrap(),
 ) -> Result:
@@ -66,6 +67,8 @@ def correlate(
             aspect, level and coefficient. The calibrated accuracy has no tests.
         ranks: Aspect with people's ranks of the replies to an item, 1 for the best: compute NDCG of each metric's
             unified score instead of correlations.
+        include_dependent: Count replies that people did not rate independently of a judge (`independent` is false in
+            the replies, as for 401 of CSEval's test split).
         rows: Which rows are read.
         bootstrap: Resamples, and swaps.
 
@@ -94,6 +97,8 @@ def correlate(
     identity: dict[str, Any] = {"data": name}
     if replies is not None:
         about, _, identity["replies"] = read("replies", replies)
+        if "independent" in about:
+            about = about.sort_values("independent", kind="stable")  # false in any split
         table = add_replies(table, about)
     check_names("rater", (*human, *rater), table["rater"].unique())
     if human:
@@ -101,9 +106,15 @@ def correlate(
         table = table.assign(rater_kind=kinds).fillna({"rater_kind": "model"})
         table.loc[table["rater"].isin(human), "rater_kind"] = "human"
     notes = table.attrs.get("notes", [])
+    n_dependent = 0
+    if "independent" in table and not include_dependent:
+        counted = table["independent"].ne(False)
+        n_dependent = table["reply_id"][~counted].nunique()
+        table = table[counted]
     ratings, _ = checked(table, needs_systems=False)
     chosen = {"human": human, "raters": rater, "aspects": aspect}
     identity |= {key: ",".join(given) or None for key, given in chosen.items()}
+    identity["include_dependent"] = include_dependent or None
     sampled = vars(bootstrap) if bootstrap.resamples else {"resamples": 0}
     if ranks is not None:
         found = _ranks(ratings, ranks, rater, bootstrap)
@@ -114,6 +125,11 @@ def correlate(
     levels: tuple[str, ...] = level or tuple(each for each in LEVELS if known.get(each, (scores.system >= 0).any()))
     names = [metric for metric, _ in scores.metrics]
     notes = [note for note in notes if any(f"`{each}`" in note for each in names)]
+    if n_dependent:
+        notes.append(
+            f"{n_dependent} replies are left out, because people did not rate them independently of a judge: "
+            "--include-dependent counts them."
+        )
     if unknown := int((scores.system < 0).sum()) % len(scores.system):
         notes.append(f"{unknown} of {len(scores.system)} replies are of no known system: no level of systems has them.")
     # Threads of BLAS wait for each other longer than they multiply these small matrices.

@@ -26,19 +26,12 @@ from .configuration import (
     without_constraints as without_constraints,
 )
 from .datasets import (
-    BuildOptions as BuildOptions,
-    BuildResult as BuildResult,
-    DatasetList as DatasetList,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
-    build as build,
     hydrate as hydrate,
-    list_datasets as list_datasets,
 )
 from .locations import (
-    cached_folder as cached_folder,
     check_files as check_files,
-    dataset_folder as dataset_folder,
 )
 from .options import (
     LARGEST_SEED as LARGEST_SEED,

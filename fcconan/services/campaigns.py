@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from fcconan.building import dataset_folder
 from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
 from fcconan.services.campaign_folders import CampaignResult, count_option, file_option
 from fcconan.services.configuration import argument, option
-from fcconan.services.locations import dataset_folder
 from fcconan.services.options import PartSelection, Seed
 from fcconan.services.rows import open_rows, wanted
 

@@ -81,8 +81,8 @@ def publish(
         >>> found.data["visibility"], found.data["committed"], len(found.data["files"])
         ('public', False, 17)
     """
+    from fcconan.building import dataset_folder
     from fcconan.publishing import PublishingOptions, publish as publish_release
-    from fcconan.services.locations import built_folder
 
-    found = publish_release(built_folder(source), repo_id, PublishingOptions(**options.model_dump()))
+    found = publish_release(dataset_folder(source), repo_id, PublishingOptions(**options.model_dump()))
     return PublishResult(found.as_json(), found)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from typing import Any
 
+from fcconan.building import dataset_folder
 from fcconan.data import Table, cell_text, open_table
 from fcconan.errors import InputError
 from fcconan.services.configuration import argument
-from fcconan.services.locations import dataset_folder
 from fcconan.services.options import PartSelection, RowSelection
 from fcconan.services.results import Result
 

@@ -280,10 +280,9 @@ def build(_: Json, place: Workplace, words: Sequence[str]) -> Iterator[Row]:
 
 def listed(found: Json, *_: Any) -> Iterator[Row]:
     """Reads `list`: numbers of rows."""
-    for each in found:
-        for config, splits in each["rows"].items():
-            for split, count in splits.items():
-                yield Row("rows", {"dataset": each["name"], "config": config, "split": split}, count, "D20")
+    for each in found["tables"]["splits"]:
+        keys = {"dataset": each["name"], "config": each["config"], "split": each["split"]}
+        yield Row("rows", keys, each["rows"], "D20")
 
 
 def nothing(*_: Any) -> Iterator[Row]:

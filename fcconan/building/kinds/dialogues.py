@@ -1,10 +1,8 @@
 """Multi-turn dialogues between a hater and a counter-speaker (DIALOCONAN), one row per turn."""
 
-from collections import Counter
 from itertools import pairwise
 
-from fcconan.building.rows import Row
-from fcconan.building.source_files import SourceFiles
+from fcconan.building.source_files import SourceFiles, coded, numbers, wrong_row
 from fcconan.building.tables import Built, Table, group_values
 from fcconan.data import make_cn_id, make_hs_id
 
@@ -17,7 +15,7 @@ TURN = {
     "target": "string",
     "collection": "string",
 }
-ROLES = {"HS": "hs", "CN": "cn"}
+ROLES = {"HS": ("hs", make_hs_id), "CN": ("cn", make_cn_id)}
 
 
 def build(upstream: SourceFiles) -> Built:
@@ -29,27 +27,17 @@ def build(upstream: SourceFiles) -> Built:
     Raises:
         InputError: A file has an invalid format, or the turns of a dialogue are not numbered 0, 1, 2, ...
     """
-    turns: list[Row] = []
-    length = Counter[str]()
-    for record in upstream.read("turns", text_columns=("text",)):
-        role = record.one_of("role", ROLES)
-        text, dialogue = record["text"], record["dialogue_id"]
-        number = length[dialogue]
-        if record.integer("turn_id") != number:
-            raise record.fail(f"turn_id is {record['turn_id']}, expected {number}, the next of dialogue {dialogue}")
-        make_id = {"hs": make_hs_id, "cn": make_cn_id}[role]
-        turns.append(
-            {
-                "dialogue_id": dialogue,
-                "turn_id": number,
-                "role": role,
-                "text_id": make_id(text) if text.strip() else None,
-                "text": text,
-                "target": record["target"],
-                "collection": record["collection"],
-            }
+    rows = upstream.read("turns", "text")
+    turns = [
+        {**row, "turn_id": number, "role": role, "text_id": make(row["text"]) if row["text"].strip() else None}
+        for row, number, (role, make) in zip(
+            rows.to_dict("records"), numbers(rows, "turn_id", whole=True), coded(rows, "role", ROLES), strict=True
         )
-        length[dialogue] += 1
+    ]
+    for at, (turn, number) in enumerate(zip(turns, rows.groupby("dialogue_id").cumcount(), strict=True)):
+        if turn["turn_id"] != number:
+            found = f"turn_id is {turn['turn_id']}, expected {number}, the next of dialogue {turn['dialogue_id']}"
+            raise wrong_row(rows, at, f"{found}: correct the order of the rows")
     dialogues = [*group_values((turn["dialogue_id"], turn) for turn in turns).values()]
     alternating = sum(all(a != b for a, b in pairwise(["cn", *(turn["role"] for turn in own)])) for own in dialogues)
     several = sum(len({turn["target"] for turn in own}) > 1 for own in dialogues)

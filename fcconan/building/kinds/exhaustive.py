@@ -1,32 +1,31 @@
 """Exhaustively paired datasets (FC-CONAN): tiers, recomputed from votes, and a retrieval benchmark."""
 
 import re
+from typing import TYPE_CHECKING
 
 from fcconan.building.rows import (
-    PERSON_AND_TOPIC,
     Row,
-    check_labels,
     describe_coverage,
-    ids_of,
-    pair_row,
+    pair_rows,
     tier_facts,
     tier_members,
     tier_tables,
     vote_agreement,
 )
-from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
+from fcconan.building.source_files import YES_OR_NO, SourceFiles, coded, numbers, wrong_row
 from fcconan.building.tables import Built, Table
-from fcconan.building.tiers import agreement, tier
+from fcconan.building.tiers import TIER_RULES, agreement
 from fcconan.data import PAIR, TIERS, VOTE, Columns
 from fcconan.errors import InputError
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 LABEL = {"0": "not_appropriate", "1": "appropriate"}
 VOTE_LABEL = {"": None, "0": "not_appropriate", "1": "not_sure", "2": "appropriate"}
-VALID = {"0": False, "1": True}
 INFERRED: Columns = {"inferred": "bool"}
 VOTE_COLUMN = re.compile(r"vote_\d+")
 TEXTS = ("hate_speech", "counter_narrative")
-COLUMNS = (*TEXTS, "label", "valid", "source_id", "original_index")
 
 
 def build(upstream: SourceFiles) -> Built:
@@ -41,25 +40,24 @@ def build(upstream: SourceFiles) -> Built:
             `released`).
     """
     recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
-    bronze = upstream.read("bronze", text_columns=TEXTS)
-    vote_columns = sorted(filter(VOTE_COLUMN.fullmatch, bronze.columns), key=lambda name: int(name.rpartition("_")[2]))
-    bronze.check_columns((*COLUMNS, *PERSON_AND_TOPIC, *vote_columns), recipe.kind)
-    pairs, votes = _pairs_and_votes(bronze, vote_columns, tier_rule)
+    pairs, votes = _pairs_and_votes(upstream.read("bronze", *TEXTS), tier_rule)
     members = tier_members(pairs, TIERS)
-    released = {name: upstream.read(name, text_columns=TEXTS) for name in TIERS[:-1] if name in recipe.sources}
+    released = {name: upstream.read(name, *TEXTS) for name in TIERS[:-1] if name in recipe.sources}
     _compare_with_release(released, members, tier_rule)
     hate_speech = {pair["hs_id"] for pair in pairs}
     counter_narratives = {pair["cn_id"] for pair in pairs}
     facts = {"hate_speech": len(hate_speech), "counter_narratives": len(counter_narratives)}
     notes = [describe_coverage(len(pairs), len(hate_speech) * len(counter_narratives))]
     if "pool" in recipe.sources:
-        facts["pool"], note = _check_pool(upstream.read("pool", text_columns=("counter_narrative",)), pairs)
+        facts["pool"], note = _check_pool(upstream.read("pool", "counter_narrative"), pairs)
         notes.append(note)
     if "queries" in recipe.sources:
-        _check_queries(upstream.read("queries", text_columns=("hate_speech",)), pairs)
+        queries = upstream.read("queries", "hate_speech")
+        if {*queries["hate_speech"]} != {pair["hate_speech"] for pair in pairs}:
+            raise InputError(f"{queries.attrs['name']} has other HS than the Bronze file: give files of one release")
     tables, aliases = tier_tables(members)
     if "train" in recipe.sources:
-        train_tables, train_notes = _train(upstream.read("train", text_columns=TEXTS), pairs, recipe.kind)
+        train_tables, train_notes = _train(upstream.read("train", *TEXTS), pairs)
         tables += train_tables
         notes += train_notes
     tables.append(Table.from_rows("votes", "test", VOTE.kinds | INFERRED, votes, ("pair_id", "rater")))
@@ -70,85 +68,62 @@ def build(upstream: SourceFiles) -> Built:
     return Built(tables, aliases, facts, vote_agreement(votes), notes)
 
 
-def _pairs_and_votes(rows: SourceRows, vote_columns: list[str], tier_rule: str) -> tuple[list[Row], list[Row]]:
+def _pairs_and_votes(rows: "DataFrame", tier_rule: str) -> tuple[list[Row], list[Row]]:
+    names = sorted(filter(VOTE_COLUMN.fullmatch, rows), key=lambda name: int(name.rpartition("_")[2]))
+    labels, valid = coded(rows, "label", LABEL), coded(rows, "valid", YES_OR_NO)
+    columns = [coded(rows, name, VOTE_LABEL) for name in names]
+    slots = [[column[at] for column in columns if column[at]] for at in range(len(rows))]
+    index = numbers(rows, "original_index", whole=True) if "original_index" in rows else [*range(len(rows))]
     pairs: list[Row] = []
     votes: list[Row] = []
-    for record in rows:
-        label = record.one_of("label", LABEL)
-        valid = record.one_of("valid", VALID)
-        slots = [record.one_of(name, VOTE_LABEL) for name in vote_columns]
-        given = [vote for vote in slots if vote is not None]
-        if slots[: len(given)] != given:
-            raise record.fail("a vote is missing between two others; move the votes together")
-        backed = given or [label]  # the vote of a single annotator is only released as the final label
-        pair = pair_row(record) | {
-            "label": label,
-            "valid": valid,
-            "n_votes": len(backed),
-            "agreement": agreement(backed, label),
-            "tier": tier(backed, label, valid, tier_rule),
-            "original_index": _index(record),
-        }
-        pairs.append(pair)
+    for at, pair in enumerate(pair_rows(rows)):
+        given = slots[at]
+        backed = given or [labels[at]]  # the vote of a single annotator is only released as the final label
+        best = TIER_RULES[tier_rule].best(backed, labels[at], valid[at])
+        if best is None:
+            raise InputError(
+                f"tier rule {tier_rule!r} leaves pairs out, expected a tier for each: only campaigns leave pairs out"
+            )
+        judged = {"label": labels[at], "valid": valid[at], "n_votes": len(backed), "tier": best}
+        pairs.append(pair | judged | {"agreement": agreement(backed, labels[at]), "original_index": index[at]})
         votes += [
             {"pair_id": pair["pair_id"], "rater": f"annotator-{slot}", "label": vote, "inferred": not given}
             for slot, vote in enumerate(backed, start=1)
         ]
-    check_labels(rows, pairs)
-    _check_vote_codes(rows, pairs, votes)
+    cast = {vote["label"] for vote in votes if not vote["inferred"]}
+    if "appropriate" in labels and "not_sure" in cast and "appropriate" not in cast:
+        raise InputError(
+            f"{rows.attrs['name']} has the label 1 (yes) and no vote 2 (yes), expected votes 0 (no), 1 (not sure) and "
+            "2 (yes): correct the votes"
+        )
     order = {pair["pair_id"]: pair["original_index"] for pair in pairs}
     pairs.sort(key=lambda pair: pair["original_index"])
     votes.sort(key=lambda vote: (order[vote["pair_id"]], vote["rater"]))
     return pairs, votes
 
 
-def _check_vote_codes(rows: SourceRows, pairs: list[Row], votes: list[Row]) -> None:
-    """Refuses votes in the codes of labels: a yes would be read as `not_sure`."""
-    positive = sum(pair["label"] == "appropriate" for pair in pairs)
-    given = [vote["label"] for vote in votes if not vote["inferred"]]
-    if positive and "not_sure" in given and "appropriate" not in given:
-        raise InputError(
-            f"{rows.name}: {positive} labels are 1 (yes), but no vote is 2 (yes); "
-            "votes are 0 (no), 1 (not sure), 2 (yes)"
-        )
-
-
-def _index(record: SourceRow) -> int:
-    """Returns the number of a pair in the source, or that of the row if the source has none."""
-    if "original_index" not in record:
-        return record.at
-    index = record.integer("original_index")
-    if index is None:
-        raise record.fail("original_index is empty, expected a whole number; fill it in, or leave that column unmapped")
-    return index
-
-
-def _compare_with_release(released: dict[str, SourceRows], members: dict[str, list[Row]], tier_rule: str) -> None:
+def _compare_with_release(released: dict[str, "DataFrame"], members: dict[str, list[Row]], tier_rule: str) -> None:
     """Checks that each released tier has exactly the recomputed pairs, with the labels of the broadest tier."""
     final = {pair["pair_id"]: (pair["label"], pair["valid"]) for pair in members["bronze"]}
     for name, rows in released.items():
-        upstream: set[str] = set()
-        for record in rows:
-            pair = ids_of(record["hate_speech"], record["counter_narrative"])["pair_id"]
-            if final.get(pair) != (record.one_of("label", LABEL), record.one_of("valid", VALID)):
-                raise record.fail(f"pair {pair} has another label or validity in the bronze file, or is not there")
-            upstream.add(pair)
-        if name == "diamond" and tier_rule != "released":
-            continue
+        stated = zip(coded(rows, "label", LABEL), coded(rows, "valid", YES_OR_NO), strict=True)
+        upstream = dict(zip((pair["pair_id"] for pair in pair_rows(rows)), stated, strict=True))
+        if wrong := [pair for pair, values in upstream.items() if final.get(pair) != values]:
+            raise InputError(f"{name}: pair {wrong[0]} has another label or validity than in the bronze file")
         recomputed = {pair["pair_id"] for pair in members[name]}
-        if upstream != recomputed:
-            example = min(upstream ^ recomputed)
+        if upstream.keys() != recomputed and (name != "diamond" or tier_rule == "released"):
+            different = upstream.keys() ^ recomputed
             raise InputError(
                 f"{name}: {len(upstream)} pairs upstream, {len(recomputed)} by the tier rule {tier_rule!r}, "
-                f"{len(upstream ^ recomputed)} differ (such as {example}); the rule or the files changed"
+                f"{len(different)} differ (such as {min(different)}): correct the rule or the files"
             )
 
 
-def _check_pool(pool: SourceRows, pairs: list[Row]) -> tuple[int, str]:
+def _check_pool(pool: "DataFrame", pairs: list[Row]) -> tuple[int, str]:
     positive = {pair["counter_narrative"] for pair in pairs if pair["label"] == "appropriate"}
-    if set(pool["counter_narrative"]) != positive:
+    if {*pool["counter_narrative"]} != positive:
         raise InputError(
-            f"{pool.name}: the pool holds {len(pool)} CNs, expected the {len(positive)} CNs with a positive in Bronze"
+            f"{pool.attrs['name']} has {len(pool)} CNs, expected the {len(positive)} CNs with a positive in Bronze"
         )
     everything = len({pair["cn_id"] for pair in pairs})
     return len(pool), (
@@ -157,21 +132,14 @@ def _check_pool(pool: SourceRows, pairs: list[Row]) -> tuple[int, str]:
     )
 
 
-def _check_queries(queries: SourceRows, pairs: list[Row]) -> None:
-    if set(queries["hate_speech"]) != {pair["hate_speech"] for pair in pairs}:
-        raise InputError(f"{queries.name}: its HS are not those of the Bronze file")
-
-
-def _train(rows: SourceRows, pairs: list[Row], kind: str) -> tuple[list[Table], list[str]]:
+def _train(rows: "DataFrame", pairs: list[Row]) -> tuple[list[Table], list[str]]:
     """Returns the training pairs; those with a CN of the evaluation part are in a separate split."""
-    rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC), kind)
     evaluated = {pair["cn_id"] for pair in pairs}
     evaluated_hs = {pair["hs_id"] for pair in pairs}
-    found = [pair_row(record) | {"label": "appropriate", "original_index": record.at} for record in rows]
-    for record, pair in zip(rows, found, strict=True):
+    found = [pair | {"label": "appropriate", "original_index": at} for at, pair in enumerate(pair_rows(rows))]
+    for at, pair in enumerate(found):
         if pair["hs_id"] in evaluated_hs:
-            raise record.fail("this HS is in the evaluation part; training pairs must share no HS with it")
-    check_labels(rows, found)
+            raise wrong_row(rows, at, "this HS is in the evaluation part, expected other HS: leave the row out")
     splits = {
         "train": [pair for pair in found if pair["cn_id"] not in evaluated],
         "shared_cn": [pair for pair in found if pair["cn_id"] in evaluated],

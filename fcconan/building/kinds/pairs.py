@@ -1,13 +1,16 @@
 """Sparse pairs (CONAN and related corpora): each row is a CN that was written for the HS."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import PairsConfig, Recipe
-from fcconan.building.rows import PERSON_AND_TOPIC, Row, pair_row
-from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
+from fcconan.building.rows import Row, pair_rows
+from fcconan.building.source_files import SourceFiles, numbers, wrong_row
 from fcconan.building.tables import Built, Table
 from fcconan.data import PAIR, decode_conan_id
 from fcconan.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 TEXTS = ("hate_speech", "counter_narrative")
 # Maximum number of words of a code or name; a longer string is a text, which is not published.
@@ -39,10 +42,10 @@ def build(upstream: SourceFiles) -> Built:
 def pairs_tables(upstream: SourceFiles) -> tuple[list[Table], list[str]]:
     """Returns one table for each entry of the recipe's `pairs`, and a note for each table with duplicate pairs."""
     tables, notes = [], []
-    read: dict[str, SourceRows] = {}
+    read = {
+        name: upstream.read(name, *TEXTS) for name in dict.fromkeys(config.source for config in upstream.recipe.pairs)
+    }
     for config in upstream.recipe.pairs:
-        if config.source not in read:
-            read[config.source] = upstream.read(config.source, text_columns=TEXTS)
         table, repeated = _pairs_table(upstream.recipe, read[config.source], config)
         tables.append(table)
         if repeated:
@@ -52,35 +55,35 @@ def pairs_tables(upstream: SourceFiles) -> tuple[list[Table], list[str]]:
     return tables, notes
 
 
-def _pairs_table(recipe: Recipe, rows: SourceRows, config: PairsConfig) -> tuple[Table, int]:
+def _pairs_table(recipe: Recipe, rows: "DataFrame", config: PairsConfig) -> tuple[Table, int]:
     """Returns the pairs of one config, and the number of rows that repeat an earlier pair."""
-    rows.check_columns((*TEXTS, "source_id", *PERSON_AND_TOPIC, *recipe.extra_columns), recipe.kind)
     columns = PAIR.kinds | (CONAN_COLUMNS if config.decode == "conan-id" else {})
-    columns |= {name: kind for name, kind in recipe.extra_columns.items() if name in rows.columns}
-    unknown = sorted(config.where.keys() - columns.keys())
-    if unknown:
-        raise InputError(f"{rows.name}: no column {unknown[0]!r} for `where` of {config.config!r}; correct the recipe")
+    extra = {name: kind for name, kind in recipe.extra_columns.items() if name in rows}
+    if unknown := sorted(config.where.keys() - columns.keys() - extra.keys()):
+        raise InputError(
+            f"{rows.attrs['name']} has no column {unknown[0]!r} for `where` of {config.config!r}: correct the recipe"
+        )
+    more = {name: _cells(rows, name, kind) for name, kind in extra.items()}
     found: list[Row] = []
-    for record in rows:
-        pair = pair_row(record) | {"label": "appropriate", "original_index": record.at}
+    for at, pair in enumerate(pair_rows(rows)):
+        row = pair | {"label": "appropriate", "original_index": at} | {name: more[name][at] for name in more}
         if config.decode == "conan-id":
             decoded = decode_conan_id(pair["source_id"])
             if decoded is None:
-                raise record.fail(f"source_id is {pair['source_id']!r}, expected one such as ENT1ST0001HS0033CN000021")
-            pair |= decoded
-        pair |= {name: _cell(record, name, kind) for name, kind in recipe.extra_columns.items() if name in record}
-        if all(_shown(pair.get(name)) == value for name, value in config.where.items()):
-            found.append(pair)
+                wrong = f"source_id is {pair['source_id']!r}, expected one such as ENT1ST0001HS0033CN000021"
+                raise wrong_row(rows, at, f"{wrong}: correct the row, or leave `decode` out")
+            row |= decoded
+        if all(str("" if row.get(name) is None else row[name]) == value for name, value in config.where.items()):
+            found.append(row)
     repeated = len(found) - len({pair["pair_id"] for pair in found})
-    return Table.from_rows(config.config, config.split, columns, found, ("source_id",)), repeated
+    return Table.from_rows(config.config, config.split, columns | extra, found, ("source_id",)), repeated
 
 
-def _shown(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
-def _cell(record: SourceRow, name: str, kind: str) -> Any:
-    if kind == "string" and len(record[name].split()) > WORDS_OF_A_CODE:
-        raise record.fail(f"{name} reads like a text; declare it as `text`, which labels-only folders leave out")
-    text = record.__getitem__
-    return {"int": record.integer, "float": record.number, "string": text, "text": text}[kind](name)
+def _cells(rows: "DataFrame", name: str, kind: str) -> list[Any]:
+    if kind in ("int", "float"):
+        return numbers(rows, name, whole=kind == "int")
+    long = rows[name].str.split().str.len() > WORDS_OF_A_CODE
+    if kind == "string" and long.any():
+        fault = f"{name} reads like a text: declare it as `text`, which labels-only folders leave out"
+        raise wrong_row(rows, int(long.argmax()), fault)
+    return [*rows[name]]

@@ -4,13 +4,15 @@ The same reply occurs in several source files. It has one id here, and its rows 
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from functools import cache
 from itertools import product, zip_longest
+from typing import Any
 
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.recipes import Rater
 from fcconan.building.rows import Row, describe_alpha, rating_row
-from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
+from fcconan.building.source_files import SourceFiles, coded, numbers
 from fcconan.building.tables import Built, Table
 from fcconan.data import RATING, REPLY, normalise
 from fcconan.errors import InputError
@@ -19,6 +21,7 @@ ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 ROUNDS = ("agreement_round1", "agreement_round2")
 NUMBERS = (1, 2, 3)  # annotators of a round
 TEXTS = ("hate_speech", "text")
+WORDS = {*TEXTS, "source_id", "reference", "strategy", "system"}  # columns of no numbers
 UNKNOWN = "unknown"
 SYSTEMS = {
     "": UNKNOWN,
@@ -34,7 +37,7 @@ RANK_AS_ANALYSED = "rank_as_analysed"  # from the analysis file, which reverses 
 ANALYSIS = "rank-analysis-file"  # its file lacks the groups that upstream flagged
 RANKED = ("rankings", "rankings_combined")  # splits of ratings; the second has ranks that upstream combined
 GROUP = 5
-EXTRA = {"source_id": "string", "also_in": "strings"}
+EXTRA = {"source_id": "string", "also_in": "strings", "independent": "bool"}
 SCORE = {
     "reply_id": "string",
     **dict.fromkeys((*ASPECTS, "unified"), "float"),
@@ -109,38 +112,46 @@ class _Builder:
     def _collect_systems(self) -> None:
         """Collects the system of each record from the files that have it."""
         for name in ("test", "rankings", "full"):
-            if name in self.upstream.files and "system" in self.upstream.source(name).columns:
-                for row in self.read(name):
-                    record, system = row["source_id"], row.one_of("system", SYSTEMS)
-                    if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
-                        raise row.fail(f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
+            for row in self.read(name) if name in self.upstream.files else ():
+                record, system = row["source_id"], row.get("system", UNKNOWN)
+                if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
+                    raise _wrong(row, f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
 
-    def _read(self, name: str) -> SourceRows:
-        """Reads a file with the columns of its raters."""
+    def _read(self, name: str) -> list[Row]:
+        """Returns the rows of a file with the values of its raters as numbers, and its name and their number."""
         columns = {}
         for rater in self._raters_of(name):
             for aspect, column in rater.column_of(list(ASPECTS)).items():
                 columns[_cell(rater, aspect)] = column
                 if rater.outputs:
                     columns[_cell(rater, aspect) + ":output"] = rater.outputs.replace("<aspect>", aspect)
-        texts = tuple(column for column in TEXTS if column in self.upstream.source(name).columns)
-        return self.upstream.read(name, text_columns=texts, columns=columns)
+        texts = [column for column in TEXTS if column in self.recipe.sources[name].columns]
+        rows = self.upstream.read(name, *texts, columns=columns)
+        made: dict[str, Sequence[Any]] = {
+            name: numbers(rows, name) for name in rows if name not in WORDS and not name.endswith(":output")
+        }
+        if "system" in rows:
+            made["system"] = coded(rows, "system", SYSTEMS)
+        if "reference" in rows:
+            made["kind"] = coded(rows, "strategy", STRATEGIES)
+        columns_of = {**{name: [*rows[name]] for name in rows}, **made}
+        return [
+            dict(zip(columns_of, values, strict=True)) | {"file": rows.attrs["name"], "at": at}
+            for at, values in enumerate(zip(*columns_of.values(), strict=True))
+        ]
 
     def _raters_of(self, source: str) -> tuple[Rater, ...]:
         return tuple(rater for rater in self.recipe.raters if rater.source == source)
 
-    def _test(self, rounds: list[SourceRows]) -> None:
+    def _test(self, rounds: list[list[Row]]) -> None:
         raters = self._raters_of("test")
-        rows = self.read("test")
         originals = [record for part in rounds for record in part]
-        if len(rows) < len(originals):
-            raise InputError(f"{rows.name}: has {len(rows)} replies, the agreement rounds {len(originals)}")
         respelt = 0
-        for record, original in zip_longest(rows, originals):
+        for record, original in zip_longest(self.read("test"), originals):
             text = record["text"]
             if original is not None:
                 if original["hate_speech"] != record["hate_speech"] or _bare(original["text"]) != _bare(text):
-                    raise record.fail(f"is not the reply of {original.place}; their order changed")
+                    raise _wrong(record, f"is not the reply of row {original['at'] + 1} of {original['file']}")
                 respelt += normalise(original["text"]) != normalise(text)
                 text = original["text"]  # the test file lacks part of the punctuation
             reply = self._add_reply("test", self._reply(record, text))
@@ -169,20 +180,21 @@ class _Builder:
             people, own = values[PEOPLE, aspect], values[model, aspect]
             equal = {reply for reply, value in own.items() if people.get(reply) == value}
             if len(later) >= FEWEST_EQUAL and later <= equal:
+                for reply in self.replies["test"][n_in_rounds:]:
+                    reply["independent"] = False
                 self.built.notes.append(
                     f"Ratings of {aspect} by people (`{PEOPLE}`) and by `{model}` are equal for all {len(later)} "
                     f"replies of `test` after the first {n_in_rounds}, but only for {len(equal - later)} of the first "
-                    f"{n_in_rounds}. The last {len(later)} are not independent: report the first {n_in_rounds} "
-                    "separately."
+                    f"{n_in_rounds}. The last {len(later)} are not independent (column `independent` of "
+                    "`replies`), and `fcconan correlate` leaves them out."
                 )
 
-    def _reply(self, record: SourceRow, text: str, *, unnamed: str = "") -> Row:
+    def _reply(self, record: Row, text: str, *, unnamed: str = "") -> Row:
         """Returns a reply; `unnamed` is the id of a source record without an id."""
         source_id = record["source_id"]
-        stated = record.one_of("system", SYSTEMS) if "system" in record else UNKNOWN
-        system = self.system_of.get(source_id, stated)
+        system: str = self.system_of.get(source_id) or record.get("system", UNKNOWN)
         reply = reply_row(record["hate_speech"], record["reference"], text, system, source_id=source_id or unnamed)
-        return reply | {"strategy": record.one_of("strategy", STRATEGIES), "source_id": source_id or None}
+        return reply | {"strategy": record["kind"], "source_id": source_id or None, "independent": True}
 
     def _add_reply(self, split: str, reply: Row) -> Row:
         self.replies[split].append(dict(reply))
@@ -190,16 +202,14 @@ class _Builder:
             self.by_source_id.setdefault(reply["source_id"], reply)
         return reply
 
-    def _known_or_new(self, record: SourceRow, *, unnamed: str = "") -> Row:
+    def _known_or_new(self, record: Row, *, unnamed: str = "") -> Row:
         """Returns the reply of the same source record in an earlier file, or a new one."""
         known = self.by_source_id.get(record["source_id"])
         if known is None:
             return self._reply(record, record["text"], unnamed=unnamed)
         same_item = (known["hate_speech"], known["references"]) == (record["hate_speech"], [record["reference"]])
         if not same_item or _bare(known["text"]) != _bare(record["text"]):
-            raise record.fail(
-                f"record {known['source_id']} has another HS, reference or reply here than in an earlier file"
-            )
+            raise _wrong(record, "another HS, reference or reply than that of its record in an earlier file")
         return known
 
     def _rate(
@@ -210,22 +220,23 @@ class _Builder:
         self.ratings[split].append(row)
         return row
 
-    def _add_score(self, split: str, reply: Row, record: SourceRow, n_raters: int | None) -> None:
+    def _add_score(self, split: str, reply: Row, record: Row, n_raters: int | None) -> None:
         """Adds the aggregated values of a reply, as ratings and as a score."""
         annotators = Rater(name=PEOPLE, kind="human", source=split)
-        rated = [self._rate(split, reply, annotators, name, record.number(name)) for name in ASPECTS]
+        rated = [self._rate(split, reply, annotators, name, record[name]) for name in ASPECTS]
         values = {row["aspect"]: row["value"] for row in rated}
         self.scores[split].append(_score_row(reply, values, n_raters, [row["reason"] for row in rated]))
 
-    def _replies_of_rounds(self, rounds: list[SourceRows]) -> list[list[Row]]:
+    def _replies_of_rounds(self, rounds: list[list[Row]]) -> list[list[Row]]:
         together = self.read("agreement")
         names = ("text", *(f"{aspect}_{number}" for aspect in ASPECTS for number in NUMBERS))
-        if any(together[name] != [cell for part in rounds for cell in part[name]] for name in names):
-            raise InputError(f"{together.name}: is not the two agreement rounds, one after the other; a file changed")
+        for record, same in zip_longest(together, [record for part in rounds for record in part]):
+            if not (record and same) or any(record[name] != same[name] for name in names):
+                raise _wrong(together[0], "the file is not the two agreement rounds, one after the other")
         first = len(rounds[0])
         return [self.replies["test"][:first], self.replies["test"][first : len(together)]]
 
-    def _round(self, split: str, rows: SourceRows, replies: list[Row]) -> None:
+    def _round(self, split: str, rows: list[Row], replies: list[Row]) -> None:
         """Adds one agreement round: the ratings of three annotators, and the mean of replies with three ratings."""
         raters = [Rater(name=f"rater-{number}", kind="human", source=split) for number in NUMBERS]
         units: dict[str, list[list[float]]] = {name: [] for name in ASPECTS}
@@ -234,15 +245,15 @@ class _Builder:
             means: dict[str, float | None] = {}
             reasons: list[str | None] = []
             for name in ASPECTS:
-                values = [record.number(f"{name}_{number}") for number in NUMBERS]
+                values = [record[f"{name}_{number}"] for number in NUMBERS]
                 rated = [
                     self._rate(split, reply, rater, name, value) for rater, value in zip(raters, values, strict=True)
                 ]
                 given = [value for value in values if value is not None]
                 mean = sum(given) / len(given) if len(given) == len(values) else None
-                released = record.number(name)
+                released = record[name]
                 if (released is None) != (mean is None) or abs((released or 0) - (mean or 0)) > ROUNDING:
-                    raise record.fail(f"{name} is {released}, the mean of the three annotators is {mean}")
+                    raise _wrong(record, f"{name} is {released}, the mean of the three annotators is {mean}")
                 valid = [row["value"] for row in rated if row["reason"] is None]
                 units[name].append(valid)
                 means[name] = mean if len(valid) == len(values) else None
@@ -268,21 +279,20 @@ class _Builder:
             rater.source: {_texts(each): each for each in self.read(rater.source) if each["text"].strip()}
             for rater in rankers
         }
-        flagged: list[SourceRow] = []
+        flagged: list[Row] = []
         for record in rows:
-            reply = self._add_reply("rankings", self._known_or_new(record, unnamed=f"ranking-{record.at}"))
+            reply = self._add_reply("rankings", self._known_or_new(record, unnamed=f"ranking-{record['at']}"))
             for rater in rankers:
                 ranked = files[rater.source].get(_texts(record))
                 if ranked is None and rater.name != ANALYSIS:
-                    name = self.read(rater.source).name
-                    raise record.fail(f"this reply is not in {name}; the files do not go together")
+                    raise _wrong(record, f"this reply is not in the file {rater.source}")
                 flagged += [record] if ranked is None else []
                 for name in rater.column_of(list(ASPECTS)):  # without values for groups that upstream left out
                     rated = (None, None) if ranked is None else _rated(ranked, rater, name)
                     self._rate(str(rater.split), reply, rater, name, *rated)
-        groups = Counter(record.at // GROUP for record in flagged)
+        groups = Counter(record["at"] // GROUP for record in flagged)
         if any(count < GROUP for count in groups.values()):
-            raise flagged[0].fail("the analysis file lacks this reply and not its whole group")
+            raise _wrong(flagged[0], "the analysis file lacks this reply and not its whole group")
         self.built.facts |= {"ranked_groups": len(rows) // GROUP, "ranked_groups_flagged": len(groups)}
         self.built.notes.append(
             f"Ranked groups that upstream flagged and left out of its analysis file: {len(groups)} of "
@@ -354,23 +364,27 @@ class _Builder:
         ]
 
 
+def _wrong(record: Row, problem: str) -> InputError:
+    return InputError(f"{record['file']}, row {record['at'] + 1}: {problem}: give the files of one release")
+
+
 def _same_reply(reply: Row) -> tuple[str, str]:
     return reply["hs_id"], _bare(reply["text"])
 
 
-def _panel(record: SourceRow) -> int:
+def _panel(record: Row) -> int:
     """Returns the number of annotators of a round who rated a reply on all aspects."""
-    return min(sum(record.number(f"{name}_{number}") is not None for number in NUMBERS) for name in ASPECTS)
+    return min(sum(record[f"{name}_{number}"] is not None for number in NUMBERS) for name in ASPECTS)
 
 
 def _cell(rater: Rater, aspect: str) -> str:
     return f"{rater.name}:{aspect}"
 
 
-def _rated(record: SourceRow, rater: Rater, aspect: str) -> tuple[float | None, str | None]:
+def _rated(record: Row, rater: Rater, aspect: str) -> tuple[float | None, str | None]:
     """Returns the value of a rater, and the raw output if the recipe names its column."""
     cell = _cell(rater, aspect)
-    return record.number(cell), record[f"{cell}:output"] if rater.outputs else None
+    return record[cell], record[f"{cell}:output"] if rater.outputs else None
 
 
 def _bare(text: str) -> str:
@@ -378,7 +392,7 @@ def _bare(text: str) -> str:
     return "".join(character for character in text.lower() if character.isalnum())
 
 
-def _texts(record: SourceRow) -> tuple[str, str, str]:
+def _texts(record: Row) -> tuple[str, str, str]:
     return record["hate_speech"], record["text"], record["strategy"]
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from fcconan.building.kinds.pairs import pairs_tables
-from fcconan.building.source_files import SourceFiles, SourceRow
+from fcconan.building.source_files import SourceFiles, wrong_row
 from fcconan.building.tables import Built, Table
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
@@ -25,21 +25,26 @@ def build(upstream: SourceFiles) -> Built:
         InputError: A file has an invalid format.
     """
     recipe = upstream.recipe
-    answered = upstream.read("replies", text_columns=(*TEXTS, *recipe.systems))
-    replies = [
-        _reply(record, record[system], system) | {"target": record["target"]}
-        for record in answered
-        for system in recipe.systems
-    ]
-    candidate_names = tuple(name for name in upstream.source("candidates").columns if name.startswith("candidate_"))
-    proposed = upstream.read("candidates", text_columns=(*TEXTS, *candidate_names))
-    if any(proposed[name] != answered[name] for name in TEXTS):
-        raise InputError(f"{proposed.name}: its rows are not those of {answered.name}; the two files go together")
-    candidates = [one for pair in zip(answered, proposed, strict=True) for one in _candidates(*pair, candidate_names)]
+    answered = upstream.read("replies", *TEXTS, *recipe.systems)
+    names = [name for name in recipe.sources["candidates"].columns if name.startswith("candidate_")]
+    proposed = upstream.read("candidates", *TEXTS, *names)
+    if not answered[[*TEXTS]].equals(proposed[[*TEXTS]]):
+        raise InputError(
+            f"{proposed.attrs['name']} has other rows than {answered.attrs['name']}: give files of one run"
+        )
+    replies, candidates = [], []
+    for at, (row, of_row) in enumerate(zip(answered.to_dict("records"), proposed.to_dict("records"), strict=True)):
+        texts, target = (row["hate_speech"], row["counter_narrative"]), {"target": row["target"]}
+        replies += [reply_row(*texts, row[system], system) | target for system in recipe.systems]
+        chosen = row["dialogpt"]
+        if chosen not in [of_row[name] for name in names]:
+            raise wrong_row(answered, at, f"the reply of dialogpt is not among its {len(names)} candidates")
+        candidates += [
+            reply_row(*texts, of_row[name], "dialogpt", source_id=name) | target | {"chosen": of_row[name] == chosen}
+            for name in names
+        ]
     rubrics = upstream.read("rubrics")
-    if len(rubrics) != 1:
-        raise InputError(f"{rubrics.name}: has {len(rubrics)} rows, expected one, with a prompt for every aspect")
-    prompts = [{"aspect": aspect, "prompt": rubrics[aspect][0]} for aspect in rubrics.columns]
+    prompts = [{"aspect": aspect, "prompt": rubrics[aspect][0]} for aspect in rubrics]
     tables = [
         Table.from_rows("replies", "test", REPLY.kinds | EXTRA, replies, ("reply_id",)),
         Table.from_rows("candidates", "test", REPLY.kinds | EXTRA | CHOSEN, candidates, ("reply_id",)),
@@ -77,18 +82,3 @@ def reply_row(hate_speech: str, reference: str, text: str, system: str, *, sourc
         "system": system,
         "references": [reference],
     }
-
-
-def _reply(record: SourceRow, text: str, system: str, *, source_id: str = "") -> dict[str, Any]:
-    return reply_row(record["hate_speech"], record["counter_narrative"], text, system, source_id=source_id)
-
-
-def _candidates(answered: SourceRow, proposed: SourceRow, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    chosen = answered["dialogpt"]
-    if chosen not in [proposed[name] for name in names]:
-        raise answered.fail(f"the chosen reply of dialogpt is not among its {len(names)} candidates")
-    return [
-        _reply(proposed, proposed[name], "dialogpt", source_id=name)
-        | {"target": proposed["target"], "chosen": proposed[name] == chosen}
-        for name in names
-    ]

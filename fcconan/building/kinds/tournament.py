@@ -2,12 +2,14 @@
 
 import math
 from collections import Counter
+from collections.abc import Iterator
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 from fcconan.building.kinds.pairs import pairs_tables
 from fcconan.building.kinds.replies import reply_row
 from fcconan.building.rows import Row, comparison_row, rating_row
-from fcconan.building.source_files import SourceFiles, SourceRow, SourceRows
+from fcconan.building.source_files import SourceFiles, coded, numbers, wrong_row
 from fcconan.building.tables import Built, Table, group_values
 from fcconan.data import (
     COMPARISON,
@@ -24,6 +26,9 @@ from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.parsing import parse_comparison
 from fcconan.scoring import measure_agreement
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 JUDGES = ("7b", "13b", "33b")
 HUMANS = ("1", "2", "3")
@@ -95,7 +100,7 @@ def _prefix(corpus: str) -> str:
 def _add_corpus(upstream: SourceFiles, corpus: str, comparisons: dict[str, list[Row]], built: Built) -> list[Row]:
     """Adds items, comparisons and facts of one corpus, and returns the compared replies."""
     prefix = _prefix(corpus)
-    test = upstream.read(f"{prefix}_test", text_columns=("hate_speech", "counter_narrative"))
+    test = upstream.read(f"{prefix}_test", "hate_speech", "counter_narrative")
     question = {
         make_pair_id(make_hs_id(hs), make_cn_id(cn)): row
         for row, (hs, cn) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True))
@@ -181,7 +186,7 @@ def _comparison(a: Row, b: Row, rater: str, kind: str, verdict: str | None, reas
 def _read_judged(upstream: SourceFiles, key: str) -> list[Row]:
     records = []
     for number, raw in enumerate(read_rows(upstream.path(key)), start=1):
-        where = f"{upstream.source(key).path}, line {number}"
+        where = f"{upstream.recipe.sources[key].path}, line {number}"
         record: Row = {name: raw.get(column) for name, column in JUDGED.items()}
         if not all(isinstance(text, str) for text in record.values()):
             raise InputError(f"{where}: not a verdict of JudgeLM, which has the texts {', '.join(JUDGED.values())}")
@@ -213,22 +218,21 @@ def _human_rows(upstream: SourceFiles, compared: _Compared) -> tuple[list[Row], 
     rows_out: list[Row] = []
     verdicts: dict[tuple[str, str], list[str]] = {}
     for number in HUMANS:
-        for record in upstream.read(f"{_prefix(compared.corpus)}_human_{number}"):
-            a, b = _matched(record, compared)
-            verdict = record.one_of("verdict", VERDICT)
+        rows = upstream.read(f"{_prefix(compared.corpus)}_human_{number}")
+        for (a, b), verdict in zip(_matched(rows, compared), coded(rows, "verdict", VERDICT), strict=True):
             verdicts.setdefault((a["reply_id"], b["reply_id"]), []).append(verdict)
             rows_out.append(_comparison(a, b, f"rater-{number}", "human", verdict))
     majority: list[Row] = []
     unresolved = 0
-    for record in upstream.read(f"{_prefix(compared.corpus)}_common"):
-        a, b = _matched(record, compared)
-        given = [record.one_of(f"rater_{number}", VERDICT) for number in HUMANS]
+    rows = upstream.read(f"{_prefix(compared.corpus)}_common")
+    cast = zip(*(coded(rows, f"rater_{number}", VERDICT) for number in HUMANS), strict=True)
+    stated = zip(_matched(rows, compared), cast, coded(rows, "majority", VERDICT), strict=True)
+    for at, ((a, b), given, released) in enumerate(stated):
         if sorted(verdicts.get((a["reply_id"], b["reply_id"]), [])) != sorted(given):
-            raise record.fail(f"verdicts {given} differ from those of the annotators' own files")
+            raise wrong_row(rows, at, f"verdicts {given} differ from those of the annotators' own files")
         winner, count = Counter(given).most_common(1)[0]
-        released = record.one_of("majority", VERDICT)
         if count > 1 and released != winner:
-            raise record.fail(f"the released majority is {released}, the verdicts give {winner}")
+            raise wrong_row(rows, at, f"the released majority is {released}, the verdicts give {winner}")
         unresolved += count == 1
         resolved = (winner, None) if count > 1 else (None, "unresolved")
         majority.append(_comparison(a, b, "majority", "human", *resolved))
@@ -246,37 +250,24 @@ def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
     return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
 
 
-def _matched(record: SourceRow, compared: _Compared) -> tuple[Row, Row]:
-    found = compared.find(record["hate_speech"], record["text_a"], record["text_b"])
-    if not found:
-        raise record.fail("HS and texts are in no verdict file, so the two systems cannot be named")
-    if "system_a" in record:
-        named = (record["system_a"], record["system_b"])
-        systems = [(a["system"], b["system"]) for a, b in found]
-        if named not in systems:
-            raise record.fail(f"names the systems {named}, the verdict files {' or '.join(map(str, systems))}")
-        found = [pair for pair, names in zip(found, systems, strict=True) if names == named]
-    if len(found) > 1:
-        raise record.fail("two systems wrote one of the texts, so the two systems cannot be named; name them")
-    return found[0]
+def _matched(rows: "DataFrame", compared: _Compared) -> Iterator[tuple[Row, Row]]:
+    """Yields the two replies of each row, by HS and texts, and by systems if the file names them."""
+    for at, record in enumerate(rows.to_dict("records")):
+        found = compared.find(record["hate_speech"], record["text_a"], record["text_b"])
+        named = (record.get("system_a"), record.get("system_b"))
+        matching = [pair for pair in found if named in ((None, None), tuple(each["system"] for each in pair))]
+        if len(matching) != 1:
+            raise wrong_row(rows, at, f"HS and texts are {len(matching)} pairs of systems in the verdict files, not 1")
+        yield matching[0]
 
 
-def _items(test: SourceRows, compared: set[str]) -> list[Row]:
+def _items(test: "DataFrame", compared: set[str]) -> list[Row]:
     items = []
-    for record in test:
-        hs, cn = make_hs_id(record["hate_speech"]), make_cn_id(record["counter_narrative"])
+    for at, (hate_speech, reference) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True)):
+        hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
         item = make_item_id(hs, [cn])
-        items.append(
-            {
-                "item_id": item,
-                "hs_id": hs,
-                "cn_id": cn,
-                "hate_speech": record["hate_speech"],
-                "reference": record["counter_narrative"],
-                "question_id": record.at,
-                "compared_by_humans": item in compared,
-            }
-        )
+        texts = {"hs_id": hs, "cn_id": cn, "hate_speech": hate_speech, "reference": reference}
+        items.append({"item_id": item, **texts, "question_id": at, "compared_by_humans": item in compared})
     return items
 
 
@@ -284,13 +275,12 @@ def _tournament_rows(upstream: SourceFiles, judge: str, items: list[Row], corpus
     """Returns the verdicts of the full tournament of one judge, and the number of missing pairs."""
     known = set(upstream.recipe.systems)
     found, met = [], set()
-    for record in upstream.read(f"{_prefix(corpus)}_outcomes_{judge}"):
-        a, b, winner = record["system_a"], record["system_b"], record["winner"]
+    rows = upstream.read(f"{_prefix(corpus)}_outcomes_{judge}")
+    sides = rows["system_a"], rows["system_b"], rows["winner"]
+    outcomes = zip(*sides, numbers(rows, "question_id", whole=True), strict=True)
+    for at, (a, b, winner, number) in enumerate(outcomes):
         if not {a, b} <= known or a == b or winner not in (a, b, "tie"):
-            raise record.fail(f"found {winner!r} of {a!r} and {b!r}; expected one of the two, or 'tie'")
-        number = record.integer("question_id")
-        if number is None or not 0 <= number < len(items):
-            raise record.fail(f"question_id is {number}, expected a row of the test set, 0 to {len(items) - 1}")
+            raise wrong_row(rows, at, f"found {winner!r} of {a!r} and {b!r}, expected one of the two, or 'tie'")
         met.add(frozenset((a, b)))
         found.append(
             {
@@ -312,10 +302,10 @@ def _check_evaluation_file(upstream: SourceFiles, compared: _Compared, built: Bu
     prefix = _prefix(compared.corpus)
     rows = upstream.read(f"{prefix}_evaluation")
     known = {(reply["hs_id"], reply["system"], normalise(reply["text"])) for reply in compared.replies}
-    for record in rows:
+    for at, record in enumerate(rows.to_dict("records")):
         for system in upstream.recipe.systems:
             if (make_hs_id(record["hate_speech"]), system, normalise(record[system])) not in known:
-                raise record.fail(f"the reply of {system} is not the one of the verdict files")
+                raise wrong_row(rows, at, f"the reply of {system} is not the one of the verdict files")
     built.facts[f"{prefix}_instances"] = compared.n_instances
     lacking = compared.n_instances - len(rows)
     if lacking:
@@ -334,18 +324,20 @@ def _feature_rows(upstream: SourceFiles, replies: list[Row], built: Built) -> tu
     ratings: list[Row] = []
     extra: dict[str, Row] = {}
     for rater in upstream.recipe.raters:
-        for record in upstream.read(rater.source, text_columns=("hate_speech", "text")):
-            hate_speech, text, system = record["hate_speech"], record["text"], record["system"]
+        rows = upstream.read(rater.source, "hate_speech", "text")
+        given = [numbers(rows, name) for name in upstream.recipe.aspects]
+        texts = zip(rows["hate_speech"], rows["text"], rows["system"], strict=True)
+        for at, (hate_speech, text, system) in enumerate(texts):
             reply = known.get((make_hs_id(hate_speech), system, normalise(text)))
             if reply is None:
                 if system != "gold_truth":
-                    raise record.fail(f"this reply of {system} is in no verdict file")
+                    raise wrong_row(rows, at, f"this reply of {system} is in no verdict file")
                 added = reply_row(hate_speech, text, text, system) | {"corpus": corpus}
                 added["question_id"] = questions.get(added["item_id"])
                 reply = added["reply_id"]
                 extra[reply] = added
             ratings += [
-                rating_row(reply, rater, name, aspect, record.number(name))
-                for name, aspect in upstream.recipe.aspects.items()
+                rating_row(reply, rater, name, aspect, values[at])
+                for (name, aspect), values in zip(upstream.recipe.aspects.items(), given, strict=True)
             ]
     return ratings, list(extra.values())

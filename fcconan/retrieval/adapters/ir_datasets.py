@@ -47,13 +47,15 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
     queries = [GenericQuery(key, text) for key, text in collection.queries.items()]
     store = Docstore(GenericDoc)
     store.get_many_iter = lambda keys: filter(None, map({doc.doc_id: doc for doc in docs}.get, keys))
-    about = {"namespace": name, "lang": card.one("language")}
+    about = {"namespace": name, "lang": card["language"][0] if len(card["language"]) == 1 else None}
     texts = [
         _component(BaseDocs(), "docs", docs, **about, store=store),
         _component(BaseQueries(), "queries", queries, **about),
     ]
-    told = {"pretty_name": card.title, "desc": card.summary, "bibtex": card.citation, "website": card.homepage}
-    documentation = SimpleNamespace(documentation=partial(dict, {key: text for key, text in told.items() if text}))
+    told = {"pretty_name": "title", "desc": "summary", "bibtex": "citation", "website": "homepage"}
+    documentation = SimpleNamespace(
+        documentation=partial(dict, {key: card[name] for key, name in told.items() if card[name]})
+    )
     counts: dict[str, Any] = {"docs": {"count": len(docs)}, "queries": {"count": len(queries)}}
     made = {name: (texts, counts)}
     for tier, of_tier in collection.partitions.items():

@@ -12,7 +12,7 @@ Both treat judgements below 1 and unjudged pairs as not relevant.
 import re
 from typing import Any, get_args
 
-from fcconan.building import Card, read_card
+from fcconan.building import read_card
 from fcconan.data import release_folder
 from fcconan.errors import InputError
 from fcconan.retrieval.collections import BROADEST, Collection, load_collection
@@ -99,19 +99,20 @@ def tasks(dataset: str, *, protocol: str = "sound", revision: str | None = None)
     return [task(dataset, tier, protocol=protocol, revision=revision) for tier in tiers]
 
 
-def _metadata(dataset: str, card: Card, collection: Collection, tier: str, protocol: str, revision: str | None) -> Any:
+def _metadata(
+    dataset: str, card: dict[str, Any], collection: Collection, tier: str, protocol: str, revision: str | None
+) -> Any:
     from mteb.abstasks.task_metadata import TaskMetadata
     from mteb.types import Licenses
 
     words = re.split(r"[^A-Za-z0-9]+", f"{collection.name} {tier} {'' if protocol == 'sound' else protocol}")
-    licence = card.one("license")
-    languages = card.metadata.get("language", [])
+    licence, languages = card["license"], card.get("language", [])
     if not languages or {*languages} - {*_LANGUAGES}:
         raise InputError(f"{dataset} is in {', '.join(languages) or 'no language'}, expected {', '.join(_LANGUAGES)}")
     return TaskMetadata(
         name="".join(word[:1].upper() + word[1:] for word in words) + "Retrieval",
-        description=f"{card.title}, {tier}, protocol {protocol}, {len(collection.corpus)} CNs. {card.summary}",
-        reference=card.homepage,
+        description=f"{card['title']}, {tier}, protocol {protocol}, {len(collection.corpus)} CNs. {card['summary']}",
+        reference=card["homepage"],
         dataset={"path": dataset, "revision": revision or collection.fingerprint},
         type="Retrieval",
         category="t2t",
@@ -121,8 +122,8 @@ def _metadata(dataset: str, card: Card, collection: Collection, tier: str, proto
         main_score=MAIN_SCORE,
         domains=["Written"],
         license=licence if licence in get_args(Licenses) else "not specified",
-        annotations_creators=_ANNOTATED.get(card.one("annotations_creators") or ""),
-        sample_creation=_CREATED.get(card.one("language_creators") or ""),
-        bibtex_citation=card.citation or "",
+        annotations_creators=_ANNOTATED.get(",".join(card["annotations_creators"])),
+        sample_creation=_CREATED.get(",".join(card["language_creators"])),
+        bibtex_citation=card["citation"] or "",
         is_public=collection.redistributable,
     )
