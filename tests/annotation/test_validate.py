@@ -216,7 +216,7 @@ def test_states_and_agreement(tmp_path: Path) -> None:
 def test_medians_of_grades_are_shown(tmp_path: Path) -> None:
     high = {"relevance": 5.0, "aggressiveness": 1.0, "coherence": 4.0, "suitableness": 5.0}
     low = dict.fromkeys(high, 1.0)
-    said = {"rater-1": [high, low], "rater-2": [low, None], "rater-3": [high, {"relevance": 2.0}]}
+    said: dict[str, list[Any]] = {"rater-1": [high, low], "rater-2": [low, None], "rater-3": [high, {"relevance": 2.0}]}
     campaign = campaign_of(tmp_path / "c", reply_units(2), said, task="cseval", validators=FOUR)
     run(campaign)
     shown = {unit: row for (_, unit), row in (campaign.shown(VALIDATION) or {}).items()}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from fcconan.annotation.assignment.assignments import assign_units
 from fcconan.annotation.assignment.rounds import find_outliers
+
 from fcconan.annotation.campaigns import Unit
 from fcconan.data import read_rows
 from tests.upstream.conftest import Release

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fcconan import Bootstrap, agree
-from fcconan.annotation import adjudicate, count_outcomes, plan_validation
-from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Rater, Settings, Unit, create
+from fcconan import Bootstrap, adjudicate, agree, validate
+from fcconan.annotation import VALIDATION, Answer, Assignment, Campaign, Rater, Settings, Unit, create
 from fcconan.data import read_rows
 from fcconan.judging import load_task
 from tests.upstream.conftest import Release
+
+LABEL, MAIN = "label", "main"
 
 pytestmark = pytest.mark.upstream
 
@@ -50,34 +51,33 @@ def released(release: Release, folder: Path) -> tuple[Campaign, dict[str, str]]:
 
 def test_the_rule_gives_every_label_of_fc_conan(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
     campaign, labels = fc_conan
-    outcome = adjudicate(campaign)
-    assert {each.unit_id: each.label for each in outcome.decisions} == labels
-    counts = count_outcomes(outcome)
-    assert {reason: n for reason, n in counts["decided"].items() if n} == {
-        "single": 3296,
-        "unanimous": 547,
-        "majority": 25,
-        "other_not_sure": 129,
-    }
-    assert not any(counts["discarded"].values())
+    units = adjudicate(campaign.folder).to_frame().query("units > 0").set_index("name")["units"]
+    assert {unit: each.label for unit, each in campaign.decisions().items()} == labels
+    counts = {"single": 3296, "unanimous": 547, "majority": 25, "other_not_sure": 129}
+    assert units[[*counts]].to_dict() == counts
+    assert units.sum() == 2 * len(labels) + 25 + 129  # labels, reasons, and conflicts that the rule resolves
+    votes: dict[str, list[str]] = {}
+    for each in campaign.history():
+        votes.setdefault(each.unit_id, []).append(str(each.value))
     # What the rule discards is not in the release, so that it shows less than it seems to: of the 19 kinds of votes
     # that one to three raters can give, order aside, the seven that have no label never occur ...
     code = {"not_appropriate": "0", "not_sure": "1", "appropriate": "2"}
-    kinds = Counter("".join(sorted(code[label] for label in given.values())) for given in outcome.votes.values())
+    kinds = Counter("".join(sorted(code[label] for label in given)) for given in votes.values())
     every = {"".join(kind) for size in (1, 2, 3) for kind in combinations_with_replacement("012", size)}
     assert every - kinds.keys() == {"1", "11", "02", "011", "012", "111", "112"}
     # ... and a rule for which raters who are not sure do not vote gives the same labels.
-    for unit, given in outcome.votes.items():
-        sure = Counter(label for label in given.values() if label != "not_sure")
+    for unit, given in votes.items():
+        sure = Counter(label for label in given if label != "not_sure")
         assert max(sure, key=lambda label: sure[label]) == labels[unit]
 
 
 def test_four_validators_share_four_thousand_pairs_of_fc_conan(fc_conan: tuple[Campaign, dict[str, str]]) -> None:
     campaign, labels = fc_conan
-    campaign.write("decisions.jsonl", adjudicate(campaign).decisions)
-    plan = plan_validation(campaign, sample=3996)
-    assert Counter(each.rater for each in plan.assignments) == {f"validator-{number}": 999 for number in range(1, 5)}
-    assert all(row[LABEL] == labels[row["unit_id"]] for row in plan.shown)
+    adjudicate(campaign.folder)
+    validate(campaign.folder, sample_size=3996, bootstrap=Bootstrap(resamples=0))
+    given = campaign.assignments(VALIDATION)
+    assert Counter(each.rater for each in given) == {f"validator-{number}": 999 for number in range(1, 5)}
+    assert all(row[LABEL] == labels[unit] for (_, unit), row in (campaign.shown(VALIDATION) or {}).items())
 
 
 @pytest.mark.long
