@@ -357,7 +357,8 @@ class Campaign:
 def _raters(path: Path) -> list[Rater]:
     """Returns the rows of `raters.csv`, which people edit."""
     defaults = {"rater": "", "role": ROLES[0], "state": STATES[0]}
-    table = read_file(path).reindex(columns=[*defaults]).fillna(defaults).apply(lambda column: column.str.strip())
+    table = read_file(path).reindex(columns=[*defaults]).astype(object).fillna(defaults)
+    table = table.apply(lambda column: column.str.strip())
     check_names(f"role in {path}", table["role"], ROLES)
     check_names(f"state in {path}", table["state"], STATES)
     wrong = ~table["rater"].str.fullmatch(PSEUDONYM) | table["rater"].str.lower().duplicated()

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from fcconan.annotation.assignment.assignments import Blocks
 
 from fcconan.annotation import import_files
-from fcconan.annotation.assignment.assignments import Blocks
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
 from fcconan.annotation.tools import csv_sheets, exchange, guidelines, task_view
 from fcconan.annotation.tools.files import GivenFile
