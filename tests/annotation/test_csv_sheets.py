@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from fcconan.annotation.assignment.assignments import Blocks
 
 from fcconan.annotation import import_files
 from fcconan.annotation.campaigns import VALIDATION, Assignment, Campaign, Unit
@@ -16,7 +15,7 @@ from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
 from fcconan.judging import Aspect
-from fcconan.services import AssignOptions, SheetOptions
+from fcconan.services import SheetOptions
 from tests.annotation.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
 
 Row = dict[str, Any]
@@ -260,7 +259,7 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
             {"raters": ["velmari-3"]},
             "no units of 'velmari-3', expected one of ombrey-1, tessok-2",
         ),
-        ("another round", {"round_name": "second"}, "no round 'second', only main"),
+        ("another round", {"round_name": "second"}, "no round 'second', expected one of main"),
     ):
         with pytest.raises(InputError, match=message):
             exchange.export(pairs, "csv", **options)
@@ -269,10 +268,6 @@ def test_whose_and_what_is_handed_out(pairs: Campaign) -> None:
 
 def test_every_tool_of_the_options_has_files_and_a_kind_of_file() -> None:
     assert set(get_args(SheetOptions.model_fields["tool"].annotation)) == set(exchange.TOOLS) == set(task_view.ENDS)
-
-
-def test_options_name_the_blocks() -> None:
-    assert get_args(AssignOptions.model_fields["blocks"].annotation) == get_args(Blocks)
 
 
 LABEL = Question("label", "", "", (("a", ""), ("tie", "")))

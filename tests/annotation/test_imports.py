@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from fcconan.annotation import Imported, import_files, read_people
-from fcconan.annotation.campaigns import Answer, Campaign, Import
+from fcconan.annotation.campaigns import Answer, Campaign
 from fcconan.annotation.tools import csv_sheets, exchange, task_view
 from fcconan.errors import InputError
 from tests.annotation.handed_out import RATERS, campaign_of, withdraw
@@ -22,6 +22,7 @@ from tests.conftest import RunCli
 
 Row = dict[str, Any]
 FIRST, SECOND, THIRD, FOURTH = "hs-1:cn-1", "hs-1:cn-2", "hs-2:cn-1", "hs-2:cn-2"
+IMPORT = "import_number file sha256 tool round raters n_answers n_new n_changed".split()
 
 
 @pytest.fixture
@@ -68,8 +69,8 @@ def test_answers_are_added_with_their_import(pairs: Campaign, tmp_path: Path) ->
         Answer("main", "tessok-2", FOURTH, "label", "not_sure", import_number=2),
     ]
     assert pairs.imports() == [
-        Import(1, None, sha256(one), "csv", "main", ["ombrey-1"], 2, 2, 0),
-        Import(2, None, sha256(two), "csv", "main", ["tessok-2"], 1, 1, 0),
+        dict(zip(IMPORT, (1, None, sha256(one), "csv", "main", ["ombrey-1"], 2, 2, 0), strict=True)),
+        dict(zip(IMPORT, (2, None, sha256(two), "csv", "main", ["tessok-2"], 1, 1, 0), strict=True)),
     ]
 
 

@@ -1,5 +1,6 @@
 """`annotate status`: returned and open units, and the next command, from an empty campaign to its release."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     first, *others = of
     add_answers(campaign, Answer("main", of[first], first, "label", "appropriate"))
     assert following(campaign) == "import FILES | adjudicate"
-    people = [each._replace(state="left") if each.rater == "velmari-3" else each for each in raters]
+    people = [replace(each, state="left") if each.rater == "velmari-3" else each for each in raters]
     campaign.write("raters.csv", people)
     assert (following(campaign), reason(campaign)) == ("assign", "velmari-3 left open units in the round main")
     assign(campaign.folder)
