@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from datasets import get_dataset_default_config_name, load_dataset
+from fcconan.building.card_columns import columns_in_markdown, default_table
 
 from fcconan.building import Table, build, read_card
-from fcconan.building.card_columns import columns_in_markdown, default_table
 from fcconan.data import CONFIGS, PAIR, describe_column, describe_config, package_address
 from fcconan.errors import InputError
 from tests import small
