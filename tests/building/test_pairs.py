@@ -48,8 +48,7 @@ def _plain(folder: Path, rows: list[Row], **parts: Any) -> dict[str, Any]:
 
 def _build(folder: Path, data: dict[str, Any]) -> Any:
     recipe = Recipe.model_validate(data)
-    built = tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
-    return built
+    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
 
 
 def _pair(hate_speech: str, counter_narrative: str) -> Row:

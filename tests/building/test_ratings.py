@@ -218,8 +218,7 @@ def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
-    return built
+    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
 
 
 def _fails(folder: Path, change: Callable[[Files], None]) -> str:
@@ -337,7 +336,7 @@ def test_every_annotator_of_a_round_is_a_rater(tmp_path: Path) -> None:
 
 def test_the_score_of_a_round_is_the_mean_of_a_complete_panel(tmp_path: Path) -> None:
     built = _build(tmp_path)
-    table = built.table("scores", "agreement_round1")
+    built.table("scores", "agreement_round1")
     rows = [row for name in ROUNDS for row in built.table("scores", name).rows()]
     assert rows == [
         {

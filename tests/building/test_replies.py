@@ -95,8 +95,7 @@ def _recipe(folder: Path, answered: list[Row] | None = None, proposed: list[Row]
 
 def _build(folder: Path, answered: list[Row] | None = None, proposed: list[Row] | None = None) -> Any:
     recipe = Recipe.model_validate(_recipe(folder, answered, proposed))
-    built = tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
-    return built
+    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
 
 
 def _item(row: Row) -> str:

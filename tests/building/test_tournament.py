@@ -192,8 +192,7 @@ def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
-    return built
+    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
 
 
 def _fails(folder: Path, change: Callable[[Files], None]) -> str:
