@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from fcconan import cli
-from fcconan.building.card_columns import table_lines, type_name
+from fcconan.building.cards import table_lines, type_name
 from fcconan.building.kinds import campaign, dialogues, exhaustive, pairs, ratings, replies, tournament
 from fcconan.building.recipes import load_recipe
 from fcconan.data import PAIR, PUBLISHED, QRELS, RATING, REPLY, TEXT_BY_ID, VOTE, recipe_names
@@ -25,7 +25,7 @@ DATASETS = {  # the configs with the same columns, and all columns that any data
     "replies candidates": REPLY.kinds | ratings.EXTRA | tournament.WHERE | replies.EXTRA | replies.CHOSEN,
     "ratings": RATING.kinds | campaign.FURTHER,
     **{"scores": ratings.SCORE, "grades": campaign.FINAL_GRADE, "labels": campaign.FINAL_VERDICT},
-    "comparisons": PUBLISHED["comparisons"].kinds | tournament.WHERE | campaign.FURTHER | campaign.SHOWN_FIRST,
+    "comparisons": PUBLISHED["comparisons"].kinds | tournament.WHERE | campaign.FURTHER,
     **{"items": tournament.ITEM, "rubrics": replies.RUBRIC, "turns": dialogues.TURN},
 }
 SECTIONS = {"Datasets": DATASETS, "Published rows": {name: schema.kinds for name, schema in PUBLISHED.items()}}

@@ -96,7 +96,8 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The dataset folder of the demo, shared by all tests of a worker: a test that changes it works on a copy."""
     from fcconan.building import build
 
-    folder = build("demo", tmp_path_factory.mktemp("demo") / "dataset", progress=False).folder
+    folder = tmp_path_factory.mktemp("demo") / "dataset"
+    build("demo", out=folder)
     before = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
     yield folder
     assert {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()} == before

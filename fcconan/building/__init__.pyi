@@ -1,5 +1,6 @@
 from .builds import (
     build as build,
+    build_tables as build_tables,
     dataset_folder as dataset_folder,
     find_tier_rule as find_tier_rule,
     list_datasets as list_datasets,

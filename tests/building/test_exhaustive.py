@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building.builds import build_tables, load_recipe
-from fcconan.data import ids
+from fcconan.building import build_tables, load_recipe
+from fcconan.data import make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
 from tests import small
 
@@ -32,7 +32,7 @@ def test_texts_that_look_missing_survive(tmp_path: Path) -> None:
 def test_votes_of_single_annotators_are_inferred_from_the_label(tmp_path: Path) -> None:
     built, _ = build_tables(load_recipe(str(small.write_small(tmp_path))))
     votes = built.table("votes", "test").rows()
-    pair = ids.make_pair_id(ids.make_hs_id(small.HS[1]), ids.make_cn_id(small.CN[0]))
+    pair = make_pair_id(make_hs_id(small.HS[1]), make_cn_id(small.CN[0]))
     assert [vote for vote in votes if vote["pair_id"] == pair] == [
         {"pair_id": pair, "rater": "annotator-1", "label": "not_appropriate", "inferred": True}
     ]
@@ -43,9 +43,7 @@ def test_votes_of_single_annotators_are_inferred_from_the_label(tmp_path: Path) 
 def test_qrels_hold_judged_negatives_and_nothing_unjudged(tmp_path: Path) -> None:
     built, _ = build_tables(load_recipe(str(small.write_small(tmp_path))))
     qrels = {(row["query-id"], row["corpus-id"]): row["score"] for row in built.table("qrels", "test").rows()}
-    expected = {
-        (ids.make_hs_id(small.HS[hs]), ids.make_cn_id(small.CN[cn])): int(label) for hs, cn, label, *_ in small.PAIRS
-    }
+    expected = {(make_hs_id(small.HS[hs]), make_cn_id(small.CN[cn])): int(label) for hs, cn, label, *_ in small.PAIRS}
     assert qrels == expected
     assert len(built.table("gold-qrels", "test")) == 6
     assert built.aliases["gold-corpus"] == "corpus"
@@ -96,47 +94,19 @@ def test_strict_does_not_compare_the_diamond_tier_and_still_compares_the_others(
     ("column", "value", "message"),
     [
         ("label", "2", "label is '2', expected one of '0', '1'"),
-        ("valid", "yes", "valid is 'yes', expected one of '0', '1'"),
+        ("valid", "yes", "valid is 'yes', expected one of '', '0', '1'"),
         ("vote_1", "appropriate", "vote_1 is 'appropriate', expected one of '', '0', '1', '2'"),
-        ("vote_2", "", "a vote is missing between two others; move the votes together"),
-        ("original_index", "", "original_index is empty, expected a whole number"),
         ("education", "some school", "education is 'some school', expected one of"),
-        ("age", "25.5", "age is 25.5, expected a whole number"),
-        ("age", "young", "age is 'young', expected a number"),
+        ("age", "25.5", "age is '25.5', expected a whole number"),
         ("counter_narrative", " ", "counter_narrative is empty"),
     ],
 )
-def test_bad_cells_are_named_with_file_and_line(tmp_path: Path, column: str, value: str, message: str) -> None:
+def test_bad_cells_are_named_with_file_and_row(tmp_path: Path, column: str, value: str, message: str) -> None:
     recipe = load_recipe(str(_with(tmp_path, "bronze.csv", 0, column, value)))
     with pytest.raises(InputError) as caught:
         build_tables(recipe)
-    assert str(caught.value).startswith("bronze.csv, line 2: ")
+    assert str(caught.value).startswith("bronze.csv, row 1: ")
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(("label", "message"), [("1", "another label"), ("0", "the same label")])
-def test_a_pair_that_stands_twice_is_refused(tmp_path: Path, label: str, message: str) -> None:
-    small.write_files(tmp_path)
-    rows = small.bronze_rows()
-    again = {**rows[4], "original_index": "10", "label": label}
-    small.write_csv(tmp_path / "bronze.csv", [*rows, again], small.COLUMNS)
-    with pytest.raises(InputError, match=rf"^bronze\.csv, line 12: the pair of line 6 again, with {message}"):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
-
-
-def test_a_training_hs_from_the_evaluation_part_is_refused(tmp_path: Path) -> None:
-    small.write_files(tmp_path)
-    rows = [{"source_id": "t0", "hate_speech": small.HS[0], "counter_narrative": "A new reply."}]
-    small.write_csv(tmp_path / "train.csv", rows)
-    with pytest.raises(InputError, match=r"^train\.csv, line 2: this HS is in the evaluation part"):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
-
-
-def test_a_pool_that_is_not_the_positives_is_refused(tmp_path: Path) -> None:
-    small.write_files(tmp_path)
-    small.write_csv(tmp_path / "pool.csv", [{"counter_narrative": small.CN[0]}])
-    with pytest.raises(InputError, match=r"^pool\.csv: the pool holds 1 CNs, expected the 3 CNs"):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
 
 
 def test_other_counts_than_stated_fail_the_build_and_are_named(tmp_path: Path) -> None:
@@ -150,33 +120,6 @@ def test_other_counts_than_stated_fail_the_build_and_are_named(tmp_path: Path) -
     data["expect"]["rows"]["gone"] = {"test": 1}
     message = r": gold/test rows: found 6, expected nothing; gone/test rows: found nothing, expected 1; pool: "
     with pytest.raises(InputError, match=message):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
-
-
-@pytest.mark.parametrize(("column", "value"), [("label", "0"), ("valid", "0"), ("counter_narrative", "Another reply.")])
-def test_a_tier_file_that_says_something_else_of_a_pair_is_refused(tmp_path: Path, column: str, value: str) -> None:
-    small.write_files(tmp_path)
-    rows = small.bronze_rows()
-    rows[0][column] = value
-    small.write_csv(tmp_path / "gold.csv", [rows[0], *rows[1:4], rows[6], rows[8]], small.COLUMNS)
-    with pytest.raises(InputError, match=r"^gold\.csv, line 2: pair hs-.* has another label or validity in the bronze"):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
-
-
-def test_queries_that_are_not_the_hs_of_the_pairs_are_refused(tmp_path: Path) -> None:
-    small.write_files(tmp_path)
-    small.write_csv(tmp_path / "queries.csv", [{"hate_speech": text} for text in small.HS[:2]])
-    with pytest.raises(InputError, match=r"^queries\.csv: its HS are not those of the Bronze file"):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path))))
-
-
-def test_a_mapped_column_that_nobody_reads_is_refused(tmp_path: Path) -> None:
-    small.write_files(tmp_path)
-    data = small.recipe_data(tmp_path)
-    data["sources"]["bronze"]["columns"]["hs_tpye"] = data["sources"]["bronze"]["columns"].pop("hs_type")
-    with pytest.raises(
-        InputError, match=r"kind 'exhaustive' does not read 'hs_tpye'; did you mean 'hs_type'\? it reads"
-    ):
         build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
 
 
@@ -225,6 +168,6 @@ def test_votes_in_the_codes_of_labels_are_refused(tmp_path: Path) -> None:
     data["sources"]["bronze"]["columns"] = columns | {"vote_1": "a", "vote_2": "b"}
     with pytest.raises(InputError) as caught:
         build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
-    assert str(caught.value).endswith(
-        "1 labels are 1 (yes), but no vote is 2 (yes); votes are 0 (no), 1 (not sure), 2 (yes)"
+    assert "has the label 1 (yes) and no vote 2 (yes), expected votes 0 (no), 1 (not sure) and 2 (yes)" in str(
+        caught.value
     )

@@ -7,18 +7,14 @@ from typing import Any
 
 import pytest
 
-from fcconan.building import Recipe
-from fcconan.building.builds import build_tables, load_recipe
-from fcconan.building.kinds import ratings
-from fcconan.building.kinds.ratings import ASPECTS, SCORE, unified_score
-from fcconan.building.source_files import SourceFiles
-from fcconan.building.tables import Built
-from fcconan.data import RATING, REPLY, ids as identity
+from fcconan.building import Recipe, build_tables, load_recipe, tables_of, unified_score
+from fcconan.data import RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
 from tests import small
 
 Row = dict[str, str]
 Files = dict[str, list[Row]]
+ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards.", "Nobody needs Velmari bakers."]
 SHARED = ("source_id", "hate_speech", "reference", "text", "strategy")
 PANEL = tuple(f"{aspect}_{number}" for aspect in ASPECTS for number in (1, 2, 3))
@@ -218,14 +214,11 @@ def _recipe(folder: Path, files: Files) -> dict[str, Any]:
     }
 
 
-def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -> Built:
+def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -> Any:
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = ratings.build(SourceFiles(recipe, {name: folder / source.path for name, source in recipe.sources.items()}))
-    for table in built.tables:
-        table.check()
-    return built
+    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
 
 
 def _fails(folder: Path, change: Callable[[Files], None]) -> str:
@@ -235,8 +228,8 @@ def _fails(folder: Path, change: Callable[[Files], None]) -> str:
 
 
 def _reply_id(row: tuple[str, ...], text: str, system: str, source_id: str) -> str:
-    item = identity.make_item_id(identity.make_hs_id(row[1]), [identity.make_cn_id(row[2])])
-    return identity.make_reply_id(item, system, text, source_id)
+    item = make_item_id(make_hs_id(row[1]), [make_cn_id(row[2])])
+    return make_reply_id(item, system, text, source_id)
 
 
 SYSTEMS = ("dialogpt", "gps", "quarc", "gpt-3.5-zs", "gpt-3.5-fs", "unknown")
@@ -244,7 +237,7 @@ CANONICAL = [*TEXTS, "Who bakes at night?", "none."]
 TEST_IDS = [_reply_id(row, text, system, row[0]) for row, text, system in zip(TEST, CANONICAL, SYSTEMS, strict=True)]
 
 
-def _ratings(built: Built, split: str, rater: str) -> list[tuple[str, str, float | None, str | None]]:
+def _ratings(built: Any, split: str, rater: str) -> list[tuple[str, str, float | None, str | None]]:
     """Returns reply, aspect, value and reason of one rater's ratings."""
     return [
         (row["reply_id"], row["aspect"], row["value"], row["reason"])
@@ -256,7 +249,7 @@ def _ratings(built: Built, split: str, rater: str) -> list[tuple[str, str, float
 def test_replies_of_the_test_split_have_the_text_of_the_rounds(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("replies", "test")
-    assert table.columns == REPLY.kinds | {"source_id": "string", "also_in": "strings"}
+    assert table.columns == REPLY.kinds | {"source_id": "string", "also_in": "strings", "independent": "bool"}
     assert table.data["text"] == CANONICAL
     assert table.data["system"] == list(SYSTEMS)
     assert table.data["strategy"] == [
@@ -276,23 +269,6 @@ def test_replies_of_the_test_split_have_the_text_of_the_rounds(tmp_path: Path) -
         "The first 4 replies of `test` are those of the two agreement rounds. 2 of them lost punctuation in the "
         "upstream file of the test split; the text here is that of the rounds."
     )
-
-
-def test_a_model_with_peoples_ratings_after_the_rounds_is_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def copied(files: Files) -> None:
-        for row in (files["test"][0], *files["test"][4:]):
-            row["a_relevance"] = row["relevance"]
-
-    expected = (
-        "Ratings of relevance by people (`annotators`) and by `judge-a` are equal for all 2 replies of `test` after "
-        "the first 4, but only for 1 of the first 4. The last 2 are not independent: report the first 4 separately."
-    )
-    assert expected not in _build(tmp_path, copied).notes  # two replies may be equal by chance
-    monkeypatch.setattr(ratings, "FEWEST_EQUAL", 2)
-    assert expected in _build(tmp_path, copied).notes
-    assert not [note for note in _build(tmp_path).notes if "are equal for all" in note]
 
 
 def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_path: Path) -> None:
@@ -325,111 +301,6 @@ def test_the_same_reply_is_one_id_in_every_split_and_says_where_else_it_is(tmp_p
         "1 rows of `test` hold the HS and reply of another row under another upstream record, rated again; both are "
         "included.",
     ]
-
-
-@pytest.mark.parametrize(
-    ("hate_speech", "text", "same"),
-    [
-        (HS[1], "Which cards?", True),
-        (HS[1], "WHICH, cards!", True),  # case and punctuation do not count
-        (HS[1], "Which card?", False),
-        (HS[2], "Which cards?", False),  # said to another HS
-    ],
-)
-def test_a_reply_under_another_record_is_in_the_other_split_too(
-    tmp_path: Path, hate_speech: str, text: str, same: bool
-) -> None:
-    def change(files: Files) -> None:
-        files["dev"][1] |= {"hate_speech": hate_speech, "text": text}
-
-    built = _build(tmp_path, change)
-    test, dev = built.table("replies", "test"), built.table("replies", "dev")
-    assert test.data["also_in"][1] == (["agreement_round1", "dev"] if same else ["agreement_round1"])
-    assert dev.data["also_in"][1] == (["agreement_round1", "test"] if same else [])
-    assert dev.data["reply_id"][1] not in test.data["reply_id"]  # another record is another reply
-    assert (built.facts["test_replies_in_dev"], built.facts["test_records_in_dev"]) == (1 + same, 1)
-    assert f"too: {1 + same} of `dev` in `test`, 1 of `rankings` in `test`, {1 + same} of `test` in" in built.notes[-2]
-
-
-def test_every_row_of_a_reply_that_stands_twice_in_a_split_counts(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["dev"][1] |= {"text": "None"}
-
-    built = _build(tmp_path, change)
-    assert built.table("replies", "dev").data["also_in"][1] == ["agreement_round2", "test"]
-    assert [also_in.count("dev") for also_in in built.table("replies", "test").data["also_in"]] == [0, 0, 1, 0, 1, 1]
-    assert (built.facts["test_replies_in_dev"], built.facts["test_records_in_dev"]) == (3, 1)
-    assert (
-        "too: 2 of `dev` in `test`, 1 of `rankings` in `test`, 3 of `test` in `dev`, 1 of `test` in" in built.notes[-2]
-    )
-
-
-@pytest.mark.parametrize("file", ["rankings", "full"])
-def test_the_system_of_a_record_is_that_of_any_file_that_states_it(tmp_path: Path, file: str) -> None:
-    def change(files: Files) -> None:
-        files["test"][0]["system"] = ""  # the rankings state it
-        files["full"] = [_row((*SHARED, *ASPECTS), *row) | {"system": ""} for row in FULL]
-        if file == "full":
-            files["rankings"][0]["system"] = ""
-            known = dict(zip((*SHARED, "system"), TEST[0], strict=True))
-            files["full"].append(known | dict.fromkeys(ASPECTS, "1") | {"system": "dialoGPT"})
-        # Neither `test` nor `dev` says what the last record of `dev` is of.
-        files["full"].append({**files["dev"][1], "system": "GPS"})
-
-    built = _build(tmp_path, change)
-    for split in ("test", "agreement_round1", "rankings"):
-        first = built.table("replies", split).rows()[0]
-        assert (first["reply_id"], first["system"]) == (TEST_IDS[0], "dialogpt")
-    assert built.table("replies", "test").data["system"] == list(SYSTEMS)
-    assert built.table("replies", "dev").data["system"] == ["gpt-3.5-fs", "gps", "unknown"]
-    assert built.table("replies", "dev").data["reply_id"][1] == _reply_id(DEV[1], "Why?", "gps", "d1")
-    assert built.table("replies", "full").data["system"][:2] == ["gps", "unknown"]
-    assert set(built.table("replies", "rankings").data["system"][1:]) == {"gps", "quarc"}
-
-
-@pytest.mark.parametrize(
-    ("file", "row", "system", "message"),
-    [
-        ("rankings", 0, "GPS", "rankings.csv, line 2: record u0 is of gps here, of dialogpt elsewhere"),
-        ("full", 0, "QUARC", "full.csv, line 2: record u1 is of quarc here, of gps elsewhere"),
-    ],
-)
-def test_files_that_name_different_systems_of_a_record_are_refused(
-    tmp_path: Path, file: str, row: int, system: str, message: str
-) -> None:
-    def change(files: Files) -> None:
-        files["full"] = [_row((*SHARED, *ASPECTS), *cells) | {"system": ""} for cells in FULL]
-        files[file][row]["system"] = system
-
-    assert _fails(tmp_path, change) == message
-
-
-def test_rankings_and_full_that_name_different_systems_of_a_record_are_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["test"][0]["system"] = ""
-        known = dict(zip((*SHARED, "system"), TEST[0], strict=True))
-        files["full"] = [known | dict.fromkeys(ASPECTS, "1") | {"system": "GPS"}]
-
-    assert _fails(tmp_path, change) == "full.csv, line 2: record u0 is of gps here, of dialogpt elsewhere"
-
-
-def test_rows_without_a_record_may_be_of_different_systems(tmp_path: Path) -> None:
-    rows = _build(tmp_path).table("replies", "rankings").rows()
-    assert {row["system"] for row in rows if row["source_id"] is None} == {"gps", "quarc"}
-
-
-def test_a_reply_of_an_unnamed_system_or_record_says_so(tmp_path: Path) -> None:
-    built = _build(tmp_path)
-    dev = built.table("replies", "dev").rows()
-    assert [(row["system"], row["source_id"], row["text"]) for row in dev[1:]] == [
-        ("unknown", "d1", "Why?"),
-        ("unknown", None, "NA"),
-    ]
-    ranked = built.table("replies", "rankings").rows()
-    assert [row["source_id"] for row in ranked] == ["u0", *[None] * 9]
-    # Without an upstream record the id comes from the place in the file.
-    assert ranked[1]["reply_id"] == _reply_id(RANKINGS[1], "They do.", "gps", "ranking-1")
-    assert ranked[9]["reply_id"] == _reply_id(RANKINGS[9], "None", "quarc", "ranking-9")
 
 
 def test_every_annotator_of_a_round_is_a_rater(tmp_path: Path) -> None:
@@ -465,8 +336,7 @@ def test_every_annotator_of_a_round_is_a_rater(tmp_path: Path) -> None:
 
 def test_the_score_of_a_round_is_the_mean_of_a_complete_panel(tmp_path: Path) -> None:
     built = _build(tmp_path)
-    table = built.table("scores", "agreement_round1")
-    assert table.columns == SCORE
+    built.table("scores", "agreement_round1")
     rows = [row for name in ROUNDS for row in built.table("scores", name).rows()]
     assert rows == [
         {
@@ -557,12 +427,6 @@ def test_agreement_of_each_round_and_aspect_is_stated(tmp_path: Path) -> None:
     ]
 
 
-def test_agreement_without_variation_is_undefined(tmp_path: Path) -> None:
-    lines = _build(tmp_path).agreement
-    assert len(lines) == 8
-    assert lines[6] == "Krippendorff's alpha (ordinal), agreement_round2, aggressiveness: undefined (1 replies)"
-
-
 def test_what_a_model_did_not_give_is_missing_with_a_reason(tmp_path: Path) -> None:
     built = _build(tmp_path)
     assert _ratings(built, "test", "judge-a") == [
@@ -596,38 +460,6 @@ def test_what_a_model_did_not_give_is_missing_with_a_reason(tmp_path: Path) -> N
     assert {row["rater_kind"] for row in rows} == {"model"}
 
 
-def test_a_pattern_names_the_column_of_every_aspect(tmp_path: Path) -> None:
-    built = _build(tmp_path)
-    assert _ratings(built, "test", "judge-b") == [
-        (TEST_IDS[0], "relevance", 1, None),
-        (TEST_IDS[0], "coherence", 2, None),
-        (TEST_IDS[0], "aggressiveness", 3, None),
-        (TEST_IDS[0], "suitableness", 1, None),
-        (TEST_IDS[4], "aggressiveness", None, "out_of_scale"),
-        (TEST_IDS[5], "relevance", 5, None),
-        (TEST_IDS[5], "coherence", 5, None),
-        (TEST_IDS[5], "aggressiveness", 5, None),
-        (TEST_IDS[5], "suitableness", 3, None),
-    ]
-    rows = [row for row in built.table("ratings", "test").rows() if row["rater"] == "judge-b"]
-    assert {row["explanation"] for row in rows} == {None}
-
-
-def test_a_metric_without_bounds_has_no_value_off_its_scale(tmp_path: Path) -> None:
-    built = _build(tmp_path)
-    assert _ratings(built, "test", "toxic") == [
-        (TEST_IDS[0], "score", 0.25, None),
-        (TEST_IDS[1], "score", -1, None),
-        (TEST_IDS[3], "score", 7, None),
-        (TEST_IDS[4], "score", 0, None),
-        (TEST_IDS[5], "score", 0.001, None),
-    ]
-    rows = [row for row in built.table("ratings", "test").rows() if row["rater"] == "toxic"]
-    assert {(row["low"], row["high"], row["higher_is_better"], row["rater_kind"]) for row in rows} == {
-        (None, None, False, "metric")
-    }
-
-
 def test_ranks_are_ratings_of_which_the_lowest_is_best(tmp_path: Path) -> None:
     built = _build(tmp_path)
     ids = built.table("replies", "rankings").data["reply_id"]
@@ -641,28 +473,6 @@ def test_ranks_are_ratings_of_which_the_lowest_is_best(tmp_path: Path) -> None:
         (1, 5, False, "human")
     }
     assert len(rows) == 20
-
-
-def test_a_ranking_of_people_together_has_a_split_of_its_own_and_is_compared_all_the_same(tmp_path: Path) -> None:
-    data = _recipe(tmp_path, _files())
-    data["raters"] = [
-        each | ({"split": "rankings_combined"} if each["name"] == "rank-rater-3" else {}) for each in RATERS
-    ]
-    recipe = Recipe.model_validate(data)
-    built = ratings.build(
-        SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
-    )
-    ids = built.table("replies", "rankings").data["reply_id"]
-    assert [
-        (row["reply_id"], row["rater"], row["value"]) for row in built.table("ratings", "rankings_combined").rows()
-    ] == [(reply, "rank-rater-3", value) for reply, value in zip(ids, [2, 1, 3, 4, 5, 1, 2, 3, 4, None], strict=True)]
-    assert {row["rater"] for row in built.table("ratings", "rankings").rows()} == {
-        "rank-rater-1",
-        "rank-analysis-file",
-        "judge-c",
-    }
-    assert "rankings_combined" not in {table.split for table in built.tables if table.config != "ratings"}
-    assert built.facts == FACTS
 
 
 def test_the_rank_of_the_analysis_file_is_an_aspect_without_a_direction(tmp_path: Path) -> None:
@@ -727,29 +537,6 @@ def test_groups_of_the_analysis_file_have_an_annotators_rank_or_that_rank_turned
     ]
 
 
-def test_a_group_of_ties_is_not_its_own_reverse(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        for name in ("ranks_1", "ranks_analysis"):
-            for row in files[name][:5]:
-                row["Rank"] = "3"
-
-    facts = _build(tmp_path, change).facts
-    assert (facts["analysis_groups_as_rank-rater-1"], facts["analysis_groups_reversed_from_rank-rater-1"]) == (1, 0)
-
-
-def test_groups_of_the_analysis_file_are_compared_with_those_of_the_same_replies(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        keys = [{name: row[name] for name in ("hate_speech", "text", "strategy")} for row in files["rankings"][5:]]
-        files["ranks_analysis"] = [key | {"Rank": rank} for key, rank in zip(keys, "12345", strict=True)]
-
-    built = _build(tmp_path, change)
-    assert [value for *_, value, _ in _ratings(built, "rankings", "rank-analysis-file")] == [None] * 5 + [1, 2, 3, 4, 5]
-    assert built.facts["ranked_groups_flagged"] == 1
-    # The first annotator ranked the second group 5 to 1; the third one left its last reply out.
-    names = [f"analysis_groups_{how}_rank-rater-{rater}" for rater in (1, 3) for how in ("as", "reversed_from")]
-    assert [built.facts[name] for name in names] == [0, 1, 0, 0]
-
-
 def test_a_models_ratings_of_ranked_replies_are_found_by_text(tmp_path: Path) -> None:
     built = _build(tmp_path)
     ids = built.table("replies", "rankings").data["reply_id"]
@@ -772,97 +559,20 @@ def test_a_models_ratings_of_ranked_replies_are_found_by_text(tmp_path: Path) ->
             0,
             "relevance",
             "4.5",
-            "agreement_round1.csv, line 2: relevance is 4.5, the mean of the three annotators is 4.0",
+            "agreement_round1.csv, row 1: relevance is 4.5, the mean of the three",
         ),
-        (
-            "agreement_round1",
-            1,
-            "relevance",
-            "2",
-            "agreement_round1.csv, line 3: relevance is 2.0, the mean of the three annotators is None",
-        ),
-        (
-            "agreement_round2",
-            0,
-            "coherence",
-            "",
-            "agreement_round2.csv, line 2: coherence is None, the mean of the three annotators is 2.0",
-        ),
-        (
-            "agreement_round2",
-            1,
-            "aggressiveness",
-            "0",
-            "agreement_round2.csv, line 3: aggressiveness is 0.0, the mean of the three annotators is None",
-        ),
-        (
-            "test",
-            4,
-            "strategy",
-            "positive",
-            "test.csv, line 6: strategy is 'positive', expected one of 'Informative', 'Questioning', ",
-        ),
-        ("test", 4, "system", "GPT4", "test.csv, line 6: system is 'GPT4', expected one of '', 'dialoGPT', "),
-        ("test", 5, "text", "", "test.csv, line 7: text is empty"),
-        ("test", 5, "relevance", "high", "test.csv, line 7: relevance is 'high', expected a number"),
-        ("test", 5, "tox", "nan", "test.csv, line 7: toxic:score is 'nan', expected a number"),
-        (
-            "test",
-            3,
-            "text",
-            "bread is for some isnt it",
-            "test.csv, line 5: is not the reply of agreement_round2.csv, line 3; their order changed",
-        ),
-        (
-            "test",
-            1,
-            "hate_speech",
-            HS[2],
-            "test.csv, line 3: is not the reply of agreement_round1.csv, line 3; their order changed",
-        ),
+        ("test", 4, "system", "GPT4", "test.csv, row 5: system is 'GPT4', expected one of '', 'dialoGPT', "),
+        ("test", 5, "text", "", "test.csv, row 6: text is empty"),
+        ("test", 5, "tox", "nan", "test.csv, row 6: toxic:score is 'nan', expected a number"),
+        ("test", 1, "hate_speech", HS[2], "test.csv, row 2: is not the reply of row 2 of agreement_round1.csv"),
         (
             "dev",
             0,
             "text",
             "Who bakes by day?",
-            "dev.csv, line 2: record u4 has another HS",
+            "dev.csv, row 1: another HS, reference or reply than that of its record",
         ),
-        (
-            "dev",
-            0,
-            "hate_speech",
-            HS[0],
-            "dev.csv, line 2: record u4 has another HS",
-        ),
-        (
-            "rankings",
-            0,
-            "text",
-            "Ask the baker.",
-            "rankings.csv, line 2: record u0 has another HS",
-        ),
-        (
-            "agreement",
-            2,
-            "text",
-            "Nothing.",
-            "agreement.csv: is not the two agreement rounds, one after the other; a file changed",
-        ),
-        (
-            "agreement",
-            3,
-            "suitableness_2",
-            "3",
-            "agreement.csv: is not the two agreement rounds, one after the other; a file changed",
-        ),
-        (
-            "predicted",  # in reverse order: its second row is the last but one of the rankings
-            1,
-            "text",
-            "Read off.",
-            "rankings.csv, line 10: this reply is not in predicted.csv; the files do not go together",
-        ),
-        ("ranks_1", 0, "hate_speech", "", "ranks_1.csv, line 2: hate_speech is empty (3 empty texts, expected 2)"),
+        ("predicted", 1, "text", "Read off.", "rankings.csv, row 9: this reply is not in the file predicted"),
     ],
 )
 def test_files_that_contradict_each_other_are_refused(
@@ -872,29 +582,6 @@ def test_files_that_contradict_each_other_are_refused(
         files[file][row][column] = cell
 
     assert _fails(tmp_path, change).startswith(message)
-
-
-def test_a_changed_order_of_the_test_split_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["test"][1], files["test"][2] = files["test"][2], files["test"][1]
-
-    assert _fails(tmp_path, change) == (
-        "test.csv, line 3: is not the reply of agreement_round1.csv, line 3; their order changed"
-    )
-
-
-def test_rounds_in_another_order_are_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["agreement"] = files["agreement_round2"] + files["agreement_round1"]
-
-    assert _fails(tmp_path, change).startswith("agreement.csv: is not the two agreement rounds, one after the other")
-
-
-def test_a_reply_that_stands_twice_in_a_split_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["dev"].append(files["dev"][1])
-
-    assert _fails(tmp_path, change).startswith("replies/dev: two rows share reply_id re-")
 
 
 def test_a_recipe_file_builds_with_the_counts_that_it_states(tmp_path: Path) -> None:
@@ -907,21 +594,6 @@ def test_a_recipe_file_builds_with_the_counts_that_it_states(tmp_path: Path) -> 
         for split in ("dev", "test", *ROUNDS, "rankings")
         if (config, split) != ("scores", "rankings")
     ]
-
-
-@pytest.mark.parametrize("why", ["not pinned", "not there"])
-def test_the_optional_full_split_is_left_out_where_its_file_cannot_be_verified(tmp_path: Path, why: str) -> None:
-    files = _files()
-    files["full"] = [_row((*SHARED, *ASPECTS), *row) for row in FULL]
-    data = _recipe(tmp_path, files)
-    data["sources"]["full"] |= {"optional": True, "note": "all rows"}
-    if why == "not pinned":
-        del data["sources"]["full"]["sha256"]
-    else:
-        (tmp_path / "full.csv").unlink()
-    built, left_out = build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
-    assert left_out == ["full.csv: optional, not available (all rows)"]
-    assert {table.split for table in built.tables} == {"dev", "test", *ROUNDS, "rankings"}
 
 
 def test_the_optional_full_split_is_built_from_a_pinned_file(tmp_path: Path) -> None:
@@ -945,63 +617,3 @@ def test_the_optional_full_split_is_built_from_a_pinned_file(tmp_path: Path) -> 
         *ROUNDS,
         "rankings",
     ]
-
-
-def test_a_full_split_that_is_there_with_another_hash_is_refused(tmp_path: Path) -> None:
-    files = _files()
-    files["full"] = [_row((*SHARED, *ASPECTS), *row) for row in FULL]
-    data = _recipe(tmp_path, files)
-    data["sources"]["full"] |= {"optional": True, "note": "all rows", "sha256": "0" * 64}
-    with pytest.raises(InputError, match=r"full\.csv .*has sha256 [0-9a-f]{64}, expected 0{64}"):
-        build_tables(load_recipe(str(small.write_recipe(tmp_path, data))))
-
-
-def test_a_ranked_reply_that_a_file_of_ranks_lacks_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["ranks_1"][1]["text"] = "They did."
-
-    assert _fails(tmp_path, change) == (
-        "rankings.csv, line 3: this reply is not in ranks_1.csv; the files do not go together"
-    )
-
-
-def test_a_part_of_a_group_that_the_analysis_file_lacks_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        del files["ranks_analysis"][4]
-
-    assert _fails(tmp_path, change) == (
-        "rankings.csv, line 6: the analysis file lacks this reply and not its whole group"
-    )
-
-
-def test_a_value_of_an_annotator_off_the_scale_is_in_no_mean(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        for name in ("agreement_round1", "agreement"):
-            files[name][0] |= {"relevance_3": "0", "relevance": "3"}
-
-    row = _build(tmp_path, change).table("scores", "agreement_round1").rows()[0]
-    assert (row["relevance"], row["unified"], row["n_raters"], row["reason"]) == (None, None, 2, "out_of_scale")
-
-
-def test_a_test_split_that_is_shorter_than_the_rounds_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        del files["test"][3:]
-
-    assert _fails(tmp_path, change) == "test.csv: has 3 replies, the agreement rounds 4"
-
-
-def test_a_known_record_with_another_reference_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["dev"][0]["reference"] = "Others do."
-
-    assert _fails(tmp_path, change).startswith("dev.csv, line 2: record u4 has another HS, reference or reply here")
-
-
-@pytest.mark.parametrize("cell", ["", "6"])
-def test_a_group_of_the_analysis_file_with_a_missing_rank_is_not_compared(tmp_path: Path, cell: str) -> None:
-    def change(files: Files) -> None:
-        files["ranks_analysis"][2]["Rank"] = cell
-
-    built = _build(tmp_path, change)
-    assert {count for name, count in built.facts.items() if name.startswith("analysis_groups")} == {0}
-    assert any("has no consistent direction: over 0 groups it is" in note for note in built.notes)

@@ -8,19 +8,17 @@ from typing import Any
 
 import pytest
 
-from fcconan.building import Recipe
-from fcconan.building.builds import build_tables, load_recipe
-from fcconan.building.kinds import tournament
-from fcconan.building.kinds.tournament import ITEM, PROMPT_HEAD, PROMPT_TAIL, WHERE
-from fcconan.building.source_files import SourceFiles
-from fcconan.building.tables import Built
-from fcconan.data import COMPARISON, RATING, REPLY, ids
+from fcconan.building import Recipe, build_tables, load_recipe, tables_of
+from fcconan.data import COMPARISON, RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
 from tests import small
 
 Row = dict[str, Any]
 Files = dict[str, list[Row]]
 SYSTEMS = ("gold_truth", "kite", "lark")
+HEAD = "Provide a brief counter-narrative in response to the following hate speech: "
+TAIL = " It is very important for the counter-narrative to be relevant to the hate speech."
+WHERE = {"corpus": "string", "question_id": "int"}
 HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards.", "Nobody needs Velmari bakers."]
 # The replies of every instance by system. The first two answer one HS.
 A = {"gold_truth": "The list says otherwise.", "kite": "None", "lark": "Ask a librarian."}
@@ -106,7 +104,7 @@ def _duel(name: str, duel: Duel, *cells: str) -> Row:
 def _verdict_of_judge(duel: Duel, output: str) -> Row:
     hate_speech, texts, a, b = duel
     return {
-        "question_body": PROMPT_HEAD + hate_speech + PROMPT_TAIL,
+        "question_body": HEAD + hate_speech + TAIL,
         "answer1_body": texts[a],
         "answer2_body": texts[b],
         "answer1_model_id": a,
@@ -190,16 +188,11 @@ def _recipe(folder: Path, files: Files) -> Row:
     }
 
 
-def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -> Built:
+def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -> Any:
     files = _files()
     change(files)
     recipe = Recipe.model_validate(_recipe(folder, files))
-    built = tournament.build(
-        SourceFiles(recipe, {name: folder / source.path for name, source in recipe.sources.items()})
-    )
-    for table in built.tables:
-        table.check()
-    return built
+    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
 
 
 def _fails(folder: Path, change: Callable[[Files], None]) -> str:
@@ -209,14 +202,14 @@ def _fails(folder: Path, change: Callable[[Files], None]) -> str:
 
 
 def _item(hate_speech: str, reference: str) -> str:
-    return ids.make_item_id(ids.make_hs_id(hate_speech), [ids.make_cn_id(reference)])
+    return make_item_id(make_hs_id(hate_speech), [make_cn_id(reference)])
 
 
 def _reply_id(hate_speech: str, texts: dict[str, str], system: str) -> str:
-    return ids.make_reply_id(_item(hate_speech, texts["gold_truth"]), system, texts[system])
+    return make_reply_id(_item(hate_speech, texts["gold_truth"]), system, texts[system])
 
 
-def _outcomes(built: Built, split: str, rater: str) -> list[tuple[str, str, str, str | None]]:
+def _outcomes(built: Any, split: str, rater: str) -> list[tuple[str, str, str, str | None]]:
     """Returns the ids of the two replies, the verdict and the reason of one rater's comparisons."""
     return [
         (row["reply_a"], row["reply_b"], row["verdict"], row["reason"])
@@ -233,12 +226,11 @@ def _between(duel: Duel) -> tuple[str, str]:
 def test_items_are_the_test_set_and_say_which_were_compared(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("items", "ombrey")
-    assert table.columns == ITEM
     assert table.rows() == [
         {
             "item_id": _item(hate_speech, reference),
-            "hs_id": ids.make_hs_id(hate_speech),
-            "cn_id": ids.make_cn_id(reference),
+            "hs_id": make_hs_id(hate_speech),
+            "cn_id": make_cn_id(reference),
             "hate_speech": hate_speech,
             "reference": reference,
             "question_id": row,
@@ -265,7 +257,7 @@ def test_one_hs_is_as_many_instances_as_it_has_references(tmp_path: Path) -> Non
         ["Bread is for all."],
     ]
     assert table.data["reply_id"][:6] == [_reply_id(HS[0], texts, system) for texts in (B, A) for system in SYSTEMS]
-    assert set(table.data["hs_id"][:6]) == {ids.make_hs_id(HS[0])}
+    assert set(table.data["hs_id"][:6]) == {make_hs_id(HS[0])}
     assert set(table.data["corpus"]) == {"ombrey"}
     other = built.table("replies", "dravene_two")
     assert [(row["corpus"], row["question_id"], row["text"]) for row in other.rows()] == [
@@ -389,30 +381,6 @@ def test_the_agreement_of_each_corpus_is_the_mean_kappa_of_what_all_three_judged
     ]
 
 
-def test_the_agreement_leaves_out_what_two_annotators_judged(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        # The first and the second annotator judge this one, and the third does not.
-        files["ombrey_human_2"].append(_duel("ombrey_human_2", B_GK, "A"))
-        # The third one judged this one alone; now all three do: tie a tie.
-        for rater, verdict in (("1", "T"), ("2", "A")):
-            files[f"ombrey_human_{rater}"].append(_duel(f"ombrey_human_{rater}", B_KL, verdict))
-
-    # Of 16 pairs by chance 6, 4 and 4 agree; of 4 comparisons 2, 1 and 0. Kappas 2/10, 0 and -4/12; mean -2/45.
-    assert _build(tmp_path, change).agreement[0] == (
-        "Mean pairwise Cohen's kappa, ombrey: -0.044 (4 comparisons judged by all three annotators)"
-    )
-
-
-def test_the_agreement_without_a_common_comparison_is_undefined(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["dravene_two_common"] = []
-        del files["dravene_two_human_1"][0]
-
-    assert _build(tmp_path, change).agreement[1] == (
-        "Mean pairwise Cohen's kappa, dravene-two: undefined (0 comparisons judged by all three annotators)"
-    )
-
-
 def test_the_tournament_holds_outcomes_by_item(tmp_path: Path) -> None:
     built = _build(tmp_path)
     table = built.table("comparisons", "tournament")
@@ -483,7 +451,7 @@ def test_a_gold_reply_of_another_item_that_was_rated_is_a_reply_too(tmp_path: Pa
     assert last == {
         "reply_id": _reply_id(HS[2], {"gold_truth": "Bread is for all."}, "gold_truth"),
         "item_id": _item(HS[2], "Bread is for all."),
-        "hs_id": ids.make_hs_id(HS[2]),
+        "hs_id": make_hs_id(HS[2]),
         "hate_speech": HS[2],
         "text": "Bread is for all.",
         "system": "gold_truth",
@@ -498,123 +466,35 @@ def test_a_gold_reply_of_another_item_that_was_rated_is_a_reply_too(tmp_path: Pa
     )
 
 
-def test_the_pairs_of_the_recipe_are_tables_of_their_own(tmp_path: Path) -> None:
-    built = _build(tmp_path)
-    assert built.table("ombrey-pairs", "test").data["counter_narrative"] == [cn for _, cn in TESTS["ombrey"]]
-    assert not any("repeat the pair" in note for note in built.notes)
-
-
-def test_a_rated_gold_reply_that_was_compared_needs_no_note(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        for rater in ("1", "3"):
-            del files[f"features_{rater}"][2]
-
-    built = _build(tmp_path, change)
-    assert len(built.table("replies", "ombrey")) == 6
-    assert [note for note in built.notes if "gold_truth" in note] == []
-
-
 Change = tuple[str, int, str, Any]
 REFUSED: dict[str, tuple[Change, str]] = {
     "majority that the votes contradict": (
         ("ombrey_common", 0, "majority", "B"),
-        "ombrey_common.csv, line 2: the released majority is b, the verdicts give a",
-    ),
-    "tie that the votes contradict": (
-        ("dravene_two_common", 0, "majority", "T"),
-        "dravene_two_common.csv, line 2: the released majority is tie, the verdicts give b",
+        "ombrey_common.csv, row 1: the released majority is b, the verdicts give a",
     ),
     "votes that are not those of the annotators": (
         ("ombrey_common", 0, "rater_3", "A"),
-        "ombrey_common.csv, line 2: verdicts ['a', 'a', 'a'] differ from those of the annotators' own files",
-    ),
-    "annotator's file that is not the common one": (
-        ("ombrey_human_1", 1, "verdict", "B"),
-        "ombrey_common.csv, line 3: verdicts ['tie', 'tie', 'b'] differ from those of the annotators' own files",
+        "ombrey_common.csv, row 1: verdicts ('a', 'a', 'a') differ from those of the annotators' own files",
     ),
     "unknown verdict": (
         ("ombrey_human_1", 0, "verdict", "both"),
-        "ombrey_human_1.csv, line 2: verdict is 'both', expected one of 'A', 'B', 'T', 'a', 'b', 't'",
-    ),
-    "empty verdict": (
-        ("dravene_two_human_2", 1, "verdict", ""),
-        "dravene_two_human_2.csv, line 3: verdict is '', expected one of 'A', ",
+        "ombrey_human_1.csv, row 1: verdict is 'both', expected one of 'A', 'B', 'T', 'a', 'b', 't'",
     ),
     "text that no judge saw": (
         ("ombrey_human_3", 3, "text_b", "Who said so?"),
-        "ombrey_human_3.csv, line 5: HS and texts are in no verdict file, so the two systems cannot be named",
-    ),
-    "texts of two instances": (
-        ("ombrey_human_3", 3, "text_b", A["lark"]),
-        "ombrey_human_3.csv, line 5: HS and texts are in no verdict file, so the two systems cannot be named",
-    ),
-    "texts of another HS": (
-        ("dravene_two_common", 0, "hate_speech", HS[2]),
-        "dravene_two_common.csv, line 2: HS and texts are in no verdict file, so the two systems cannot be named",
-    ),
-    "system that did not write the text": (
-        ("ombrey_human_1", 0, "system_b", "lark"),
-        "ombrey_human_1.csv, line 2: names the systems ('gold_truth', 'lark'), the verdict files ",
+        "ombrey_human_3.csv, row 4: HS and texts are 0 pairs of systems in the verdict files, not 1",
     ),
     "winner that did not play": (
         ("ombrey_outcomes_7b", 1, "winner", "kite"),
-        "ombrey_outcomes_7b.csv, line 3: found 'kite' of 'lark' and 'gold_truth'; expected one of the two, or 'tie'",
-    ),
-    "tie in another case": (
-        ("ombrey_outcomes_7b", 2, "winner", "Tie"),
-        "ombrey_outcomes_7b.csv, line 4: found 'Tie' of 'kite' and 'lark'; expected one of the two, or 'tie'",
-    ),
-    "unknown system": (
-        ("ombrey_outcomes_7b", 0, "system_a", "heron"),
-        "ombrey_outcomes_7b.csv, line 2: found 'kite' of 'heron' and 'kite'; expected one of the two, or 'tie'",
-    ),
-    "question after the last": (
-        ("ombrey_outcomes_33b", 0, "question_id", "3"),
-        "ombrey_outcomes_33b.csv, line 2: question_id is 3, expected a row of the test set, 0 to 2",
-    ),
-    "question before the first": (
-        ("ombrey_outcomes_33b", 1, "question_id", "-1"),
-        "ombrey_outcomes_33b.csv, line 3: question_id is -1, expected a row of the test set, 0 to 2",
-    ),
-    "no question": (
-        ("dravene_two_outcomes_13b", 0, "question_id", ""),
-        "dravene_two_outcomes_13b.csv, line 2: question_id is None, expected a row of the test set, 0 to 1",
+        "ombrey_outcomes_7b.csv, row 2: found 'kite' of 'lark' and 'gold_truth', expected one of the two, or 'tie'",
     ),
     "outcome that stands twice": (
         ("ombrey_outcomes_33b", 1, "system_b", "kite"),
         "comparisons/tournament: two rows share item_id ",
     ),
-    "reply that the verdict files do not hold": (
-        ("ombrey_evaluation", 1, "lark", "Who said so?"),
-        "ombrey_evaluation.csv, line 3: the reply of lark is not the one of the verdict files",
-    ),
-    "rated reply that was not compared": (
-        ("features_3", 1, "text", "Books do not."),
-        "features_3.csv, line 3: this reply of kite is in no verdict file",
-    ),
-    "rating that is no number": (
-        ("features_1", 0, "overall", "good"),
-        "features_1.csv, line 2: overall is 'good', expected a number",
-    ),
-    "verdict of a smaller judge on an unknown text": (
-        ("ombrey_judged_7b", 2, "answer1_body", "The list."),
-        "ombrey: a verdict of JudgeLM 7b belongs to no instance of JudgeLM 33b",
-    ),
-    "instance that is not in the test set": (
-        ("ombrey_test", 1, "counter_narrative", "Count them."),
-        f"ombrey: the instance {ids.make_hs_id(HS[0])}:{ids.make_cn_id(B['gold_truth'])} is not in the test set; ",
-    ),
     "second reply of a system in one instance": (
         ("dravene_two_judged_33b", 2, "answer1_body", "With cards?"),
         "kite has two replies in one instance; the verdict files changed",
-    ),
-    "system that the recipe does not name": (
-        ("dravene_two_judged_33b", 0, "answer2_model_id", "heron"),
-        "dravene-two: an instance has the systems ['gold_truth', 'heron', 'kite', 'lark'], expected ['gold_truth', ",
-    ),
-    "question in other words": (
-        ("ombrey_judged_13b", 3, "question_body", f"Reply to this: {HS[0]}"),
-        "ombrey_judged_13b.jsonl, line 4: the question is not in the known wording; the file changed",
     ),
 }
 
@@ -627,27 +507,6 @@ def test_files_that_contradict_each_other_are_refused(tmp_path: Path, what: str)
         files[file][row] = files[file][row] | {column: cell}
 
     assert _fails(tmp_path, change).startswith(message)
-
-
-def test_a_judges_record_without_its_output_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        del files["ombrey_judged_33b"][4]["pred_text"]
-
-    assert _fails(tmp_path, change).startswith("ombrey_judged_33b.jsonl, line 5: not a verdict of JudgeLM, which has")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b'{"question_body": \n', r"ombrey_judged_33b\.jsonl, line 1: not JSON"),
-        (b'{"a": "\xff"}\n', r"ombrey_judged_33b\.jsonl holds the byte 0xff, which is not UTF-8"),
-    ],
-)
-def test_a_file_of_a_judge_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
-    recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
-    (tmp_path / "ombrey_judged_33b.jsonl").write_bytes(content)
-    with pytest.raises(InputError, match=message):
-        tournament.build(SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
 
 
 def test_a_recipe_file_builds_with_the_counts_that_it_states(tmp_path: Path) -> None:
@@ -666,81 +525,3 @@ def test_a_recipe_file_builds_with_the_counts_that_it_states(tmp_path: Path) -> 
         ("ratings", "features"),
         ("ombrey-pairs", "test"),
     ]
-
-
-def _same_text(files: Files) -> None:
-    """Lets kite and lark write the same reply to the second HS of the second corpus."""
-    for name, rows in files.items():
-        if name.startswith("dravene_two"):
-            for row in rows:
-                row.update({column: C["lark"] for column, cell in row.items() if cell == C["kite"]})
-
-
-def test_systems_that_wrote_one_text_are_told_apart_by_their_names(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        _same_text(files)
-        files["dravene_two_common"] = []
-        for rater in ("1", "2", "3"):
-            name = f"dravene_two_human_{rater}"
-            files[name] = [row for row in files[name] if row["hate_speech"] != HS[1]]
-
-    rows = _build(tmp_path, change).table("comparisons", "judgelm").rows()
-    assert [
-        (row["system_a"], row["system_b"])
-        for row in rows
-        if (row["rater"], row["corpus"], row["question_id"]) == ("judgelm-33b", "dravene-two", 1)
-    ] == [("gold_truth", "kite"), ("kite", "lark"), ("gold_truth", "lark")]
-
-
-def test_a_verdict_that_names_no_systems_on_a_text_of_two_systems_is_refused(tmp_path: Path) -> None:
-    assert _fails(tmp_path, _same_text) == (
-        "dravene_two_human_1.csv, line 2: two systems wrote one of the texts, so the two systems cannot be named; "
-        "name them"
-    )
-
-
-def test_a_system_that_plays_against_itself_is_refused(tmp_path: Path) -> None:
-    def change(files: Files) -> None:
-        files["ombrey_outcomes_7b"][0]["system_a"] = "kite"
-
-    assert _fails(tmp_path, change).startswith("ombrey_outcomes_7b.csv, line 2: found 'kite' of 'kite' and 'kite'; ")
-
-
-@pytest.mark.parametrize("change", [{"question_body": None}, {"pred_text": 8}])
-def test_a_judges_record_with_something_else_than_text_is_refused(tmp_path: Path, change: Row) -> None:
-    def spoil(files: Files) -> None:
-        files["ombrey_judged_33b"][1] |= change
-
-    assert _fails(tmp_path, spoil).startswith("ombrey_judged_33b.jsonl, line 2: not a verdict of JudgeLM")
-
-
-@pytest.mark.parametrize("line", ["[]", "3", "{}"])
-def test_a_line_of_a_judge_that_is_no_record_is_refused(tmp_path: Path, line: str) -> None:
-    recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
-    (tmp_path / "ombrey_judged_33b.jsonl").write_text(line + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"ombrey_judged_33b\.jsonl, line 1: (not a verdict|found .*, expected)"):
-        tournament.build(SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()}))
-
-
-def test_a_line_separator_within_a_text_of_a_judge_does_not_end_its_record(tmp_path: Path) -> None:
-    recipe = Recipe.model_validate(_recipe(tmp_path, _files()))
-    path = tmp_path / "ombrey_judged_33b.jsonl"
-    text = path.read_text(encoding="utf-8").replace("The first names", "The\u2028first\u0085names")
-    path.write_text(text, encoding="utf-8")
-    built = tournament.build(
-        SourceFiles(recipe, {name: tmp_path / source.path for name, source in recipe.sources.items()})
-    )
-    assert _outcomes(built, "judgelm", "judgelm-33b")[0] == (*_between(B_KL), "a", None)
-
-
-def test_people_may_have_seen_two_replies_in_either_order(tmp_path: Path) -> None:
-    swapped = {"text_a": "text_b", "text_b": "text_a", "system_a": "system_b", "system_b": "system_a"}
-
-    def change(files: Files) -> None:
-        for name in ("ombrey_human_1", "ombrey_human_2", "ombrey_human_3", "ombrey_common"):
-            row = files[name][0]
-            files[name][0] = row | {column: row[other] for column, other in swapped.items()}
-
-    first = _files()["ombrey_human_1"][0]
-    row = _build(tmp_path, change).table("comparisons", "human").rows()[0]
-    assert (row["system_a"], row["system_b"]) == (first["system_b"], first["system_a"])
