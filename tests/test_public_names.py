@@ -33,7 +33,6 @@ WRITTEN = {
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
     "fcconan.annotation.assignment.assignments": ["Balance"],
     "fcconan.annotation.qualification": ["Result"],
-    "fcconan.annotation.imports": ["Imported"],
     "fcconan.annotation.progress": ["Share"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.

@@ -28,7 +28,6 @@ NEEDED: dict[str, list[object]] = {
     "annotate assign": ["c"],
     "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
-    "annotate simulate": ["c", "--out", "out"],
 }
 
 

@@ -10,7 +10,6 @@ from fcconan.services import (
     Configuration,
     ConfigurationError,
     QueueOptions,
-    SimulateOptions,
     ValidateOptions,
 )
 
@@ -21,7 +20,6 @@ REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
     (AssignOptions, "overlap", ({2: 1.5}, {2: math.nan}, {4: 0.1})),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),
     (AssignOptions, "tolerance", (-1.0, math.inf)),
-    (SimulateOptions, "accuracy", (-0.1, 1.1, math.nan)),
 ]
 
 
