@@ -32,7 +32,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hs.txt").write_text("\n".join(hs))
     (folder / "cn.txt").write_text("\n".join(cn))
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
+    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 1)
     with (folder / "campaign" / "raters.csv").open("a", encoding="utf-8") as file:
         file.writelines(f"annotator-{number},annotator,active\n" for number in range(1, 7))
         file.writelines(f"validator-{number},validator,active\n" for number in range(1, 3))
