@@ -12,7 +12,6 @@ from fcconan.annotation import VALIDATION, Campaign
 from fcconan.data import read_rows
 from tests.conftest import RunCli
 
-
 OVERLAP = ("--overlap.2", 0.2, "--overlap.3", 0.8)
 
 
