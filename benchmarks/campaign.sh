@@ -49,11 +49,11 @@ annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005
 annotate import "$work"/main/*.csv
 $fcconan agree "$campaign" --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
-annotate validate --overlap 2=0.1 --resamples 0
+annotate validate --overlap.2 0.1 --resamples 0
 annotate simulate --round validation --out "$work/validation" --accuracy 0.96
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000
-annotate tier --tier-rule released --synthetic --out "$work/data"
+annotate release --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
 # The share of wrong labels in each tier.

@@ -30,7 +30,7 @@ PATHS = {
         "annotate simulate campaign --out main",
         "annotate import campaign main/main-annotator-1.csv main/main-annotator-2.csv main/main-annotator-3.csv",
         "annotate adjudicate campaign",
-        "annotate tier campaign --out released",
+        "annotate release campaign --out released",
         "build released/recipe.yaml --out dataset",
     ],
 }

@@ -31,7 +31,6 @@ BY_NAME = {
 # Dataclasses that are written as they are.
 WRITTEN = {
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
-    "fcconan.annotation.imports": ["Imported"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {

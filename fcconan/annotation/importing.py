@@ -77,7 +77,12 @@ def import_answers(
     from pandas import DataFrame
 
     opened = Campaign(Path(campaign))
-    people = {} if user_map is None else _people(Path(user_map))
+    people = {}
+    if user_map is not None:
+        users = read_file(Path(user_map))
+        if not {"user", "rater"} <= {*users}:
+            raise InputError(f"{user_map} has the columns {', '.join(users)}, expected user and rater: rename them")
+        people = dict(zip(users["user"], users["rater"], strict=True))
     units = cache(partial(handed_out, opened))
     notes = ["The files were checked; nothing was changed."] if dry_run else []
     with opened.changing():
@@ -114,14 +119,6 @@ def import_answers(
             opened.write("answers.jsonl", history)  # the last: imports without answers are ignored
     notes.append(next_step(opened))
     return Result("annotate import", {"files": DataFrame(rows)}, {"campaign": opened.settings.name}, notes)
-
-
-def _people(path: Path) -> dict[str, str]:
-    """Reads the map of users: name in the tool -> pseudonym."""
-    found = read_file(path)
-    if not {"user", "rater"} <= {*found}:
-        raise InputError(f"{path} has the columns {', '.join(found)}, expected user and rater: rename them")
-    return dict(zip(found["user"], found["rater"], strict=True))
 
 
 def _read(campaign: Campaign, path: Path, people: Mapping[str, str], expected: str | None) -> tuple[str, "DataFrame"]:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from cyclopts import Parameter, validators
 
-from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, as_lines
+from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, as_lines
 from fcconan.annotation.ordering import derived_seed
 from fcconan.annotation.questions import COMMENT, SKIP, VERDICT, questions, turned
 from fcconan.annotation.sheets import HIDDEN, as_csv, raters_sheets, write
@@ -74,7 +74,9 @@ def simulate(
                 continue
             said = _said(opened, truth[unit_id], accuracy, generator)
             if round == VALIDATION:
-                said = {VERDICT: "agree" if _agrees(said, shown[rater, unit_id]) else "disagree"}
+                seen = shown[rater, unit_id].get("grades") or shown[rater, unit_id]
+                far = (abs(said[name] - seen[name]) > WITHIN if name != LABEL else said != seen for name in said)
+                said = {VERDICT: "disagree" if any(far) else "agree"}
             answers.append(empty | {name: turned(value, swapped) for name, value in said.items()})
         file = f"{round}-{rater}.csv"
         files[file] = as_csv(own.drop(columns=HIDDEN).join(DataFrame(answers, own.index, dtype=object)))
@@ -122,12 +124,6 @@ def _said(
         aspect.name: right[aspect.name] if generator.random() < accuracy else _grade(aspect, generator)
         for aspect in campaign.task.aspects
     }
-
-
-def _agrees(said: Mapping[str, Any], shown: Row) -> bool:
-    if LABEL in said:
-        return bool(said[LABEL] == shown[LABEL])
-    return all(abs(said[aspect] - float(grade)) <= WITHIN for aspect, grade in shown["grades"].items())
 
 
 def _labels(campaign: Campaign) -> list[str]:

@@ -12,6 +12,8 @@ from fcconan.annotation import VALIDATION, Campaign
 from fcconan.data import read_rows
 from tests.conftest import RunCli
 
+OVERLAP = ("--overlap.2", 0.2, "--overlap.3", 0.8)
+
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -29,19 +31,20 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "hs.txt").write_text("\n".join(hs))
     (folder / "cn.txt").write_text("\n".join(cn))
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
-    raters = [f"annotator-{n}," for n in range(1, 7)] + [f"validator-{n},validator" for n in (1, 2)]
-    (folder / "campaign" / "raters.csv").write_text("rater,role\n" + "\n".join(raters))
-    annotate("assign", "--overlap.2", 0.2, "--overlap.3", 0.8)
+    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 1)
+    with (folder / "campaign" / "raters.csv").open("a", encoding="utf-8") as file:
+        file.writelines(f"annotator-{number},annotator,active\n" for number in range(1, 7))
+        file.writelines(f"validator-{number},validator,active\n" for number in range(1, 3))
+    annotate("assign", *OVERLAP)
     annotate("simulate", "--out", folder / "main", "--accuracy", 0.8, "--skip-rate", 0.01)
     annotate("import", *sorted((folder / "main").glob("*.csv")))
     assert agree(str(folder / "campaign"), bootstrap=Bootstrap(resamples=0)).to_frame()["n"][0] > 0
     annotate("adjudicate", "--json", folder / "adjudicated.json")
-    annotate("validate", "--overlap", "2=0.1", "--resamples", 0)
+    annotate("validate", "--overlap.2", 0.1, "--resamples", 0)
     annotate("simulate", "--round", VALIDATION, "--out", folder / "validation", "--accuracy", 0.95)
     annotate("import", *sorted((folder / "validation").glob("*.csv")))
     annotate("validate", "--resamples", 0, "--json", folder / "validated.json")
-    annotate("tier", "--out", folder / "data", "--synthetic", "--json", folder / "tier.json")
+    annotate("release", "--out", folder / "data", "--synthetic", "--json", folder / "release.json")
     run = run_here("build", folder / "data" / "recipe.yaml", "--out", folder / "release")
     assert (run.returncode, run.stderr) == (0, "")
     return folder
@@ -69,15 +72,17 @@ def test_planted_labels_are_recovered_better_the_better_the_tier(work: Path) -> 
 
 
 def test_the_numbers_of_every_step_fit_together(work: Path) -> None:
-    adjudicated, validated, tier = (
-        json.loads((work / f"{name}.json").read_text()) for name in ("adjudicated", "validated", "tier")
+    adjudicated, validated, released = (
+        json.loads((work / f"{name}.json").read_text())["tables"] for name in ("adjudicated", "validated", "release")
     )
-    labelled = sum(adjudicated["labels"].values())
-    assert labelled + sum(adjudicated["discarded"].values()) == 300
-    assert adjudicated["waiting"] == adjudicated["not_assigned"] == validated["units"]["missing"] == 0
-    sizes = {name: tier["rows"][name]["test"] for name in ("diamond", "gold", "silver", "bronze")}
-    assert sizes["bronze"] == labelled == len(loaded(work, "bronze"))
-    assert sizes["silver"] == validated["units"]["agreed"]
+    units = Counter({kind: 0 for kind in ("pending", "discarded")})
+    for each in adjudicated["units"]:
+        units[each["kind"]] += each["units"]
+    assert (units["label"] + units["discarded"], units["pending"]) == (300, 0)
+    states = {each["state"]: each["units"] for each in validated["validation"] if each["label"] == "all"}
+    sizes = {each["config"]: each["rows"] for each in released["rows"] if each["split"] == "test"}
+    assert sizes["bronze"] == units["label"] == len(loaded(work, "bronze"))
+    assert (sizes["silver"], states["missing"]) == (states["agreed"], 0)
     checked = Counter(
         each.unit_id for each in Campaign(work / "campaign").answers(VALIDATION).values() if each.value is not None
     )
@@ -91,19 +96,14 @@ def test_the_same_arguments_change_nothing(work: Path, run_cli: RunCli) -> None:
         return {str(path.relative_to(work)): path.read_bytes() for path in work.rglob("*") if path.is_file()}
 
     before = content()
-    simulated = run_cli(
-        "annotate",
-        "simulate",
-        work / "campaign",
-        *("--out", work / "main", "--accuracy", 0.8, "--skip-rate", 0.01),
-    )
-    assert (simulated.returncode, simulated.stderr) == (0, "")
-    assert "everything was there already" in simulated.stdout
+    simulated = ("--out", work / "main", "--accuracy", 0.8, "--skip-rate", 0.01, "--force")
     for verb, arguments in (
+        ("simulate", simulated),
         ("import", sorted((work / "main").glob("*.csv"))),
-        ("assign", ["--overlap.2", 0.2, "--overlap.3", 0.8]),
+        ("assign", OVERLAP),
         ("adjudicate", []),
-        ("tier", ["--out", work / "data", "--synthetic"]),
+        ("validate", []),
+        ("release", ["--out", work / "data", "--synthetic", "--force"]),
     ):
         run = run_cli("annotate", verb, work / "campaign", *arguments)
         assert (run.returncode, run.stderr) == (0, ""), verb

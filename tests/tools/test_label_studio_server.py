@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation import Campaign, import_files
-from fcconan.annotation.tools import exchange, task_view
-from fcconan.errors import InputError
-from tests.annotation.handed_out import RATERS, as_result, campaign_of
+from fcconan import InputError, export_sheets, import_answers
+from fcconan.annotation import Campaign
+from tests.annotation.handed_out import RATERS, campaign_of
 
 pytestmark = pytest.mark.tools
 SERVER = os.environ.get("FCCONAN_LABEL_STUDIO")
@@ -118,52 +117,51 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
 
 @pytest.mark.parametrize("task", SAID)
 def test_the_whole_way(api: Api, tmp_path: Path, task: str) -> None:
-    campaign = campaign_of(task, tmp_path / "campaign")
-    export = exchange.export(campaign, "label-studio")
-    assert exchange.write(tmp_path / "out", export.files)
+    campaign, out = campaign_of(task, tmp_path / "campaign"), tmp_path / "out"
+    exported = export_sheets(campaign.folder, out=out, tool="label-studio").to_frame().set_index("rater")
     returned = []
     for rater in RATERS:
-        name, items = export.handed[rater]
-        project = api("POST", "/api/projects", json.loads((tmp_path / "out" / "project.json").read_text("utf-8")))
-        sent = json.loads((tmp_path / "out" / name).read_text("utf-8"))
+        project = api("POST", "/api/projects", json.loads((out / "project.json").read_text("utf-8")))
+        sent = json.loads(Path(exported["file"][rater]).read_text("utf-8"))
         made = api("POST", f"/api/projects/{project['id']}/import", sent)
-        assert made["task_count"] == len(items)
+        assert made["task_count"] == exported["units"][rater]
         listed = api("GET", f"/api/tasks?project={project['id']}&page_size=100&fields=all")["tasks"]
         listed.sort(key=lambda one: one["id"])
         assert [one["data"] for one in listed] == [one["data"] for one in sent]
         for one, said in zip(listed, SAID[task].get(rater, ()), strict=False):
             if said is not ...:
                 _annotate(api, campaign, one["id"], said)
-        exported = api("GET", f"/api/projects/{project['id']}/export?exportType=JSON&download_all_tasks=true")
-        assert len(exported) == len(items)
+        tasks = api("GET", f"/api/projects/{project['id']}/export?exportType=JSON&download_all_tasks=true")
+        assert len(tasks) == exported["units"][rater]
         returned.append(tmp_path / f"{rater}.json")
-        returned[-1].write_text(json.dumps(exported), "utf-8")
-    me = api("GET", "/api/current-user/whoami")["id"]
-    checked = [exchange.read_file(returned[0], campaign)]
-    assert import_files(campaign, checked, people={str(me): RATERS[0]}, dry_run=True)[0].earlier is None
+        returned[-1].write_text(json.dumps(tasks), "utf-8")
+    me, who = api("GET", "/api/current-user/whoami")["id"], tmp_path / "who.csv"
+    who.write_text(f"user,rater\n{me},{RATERS[0]}\n")
+    import_answers(campaign.folder, returned[0], user_map=who, dry_run=True)
     if SAID[task]:
-        with pytest.raises(InputError, match="it is ombrey-1's, and tessok-2 answered it"):
-            import_files(campaign, checked, people={str(me): RATERS[1]})
-    found = import_files(campaign, [exchange.read_file(path, campaign) for path in returned])
-    assert {question[1:]: answer.value for question, answer in campaign.answers("main").items()} == _expected(
-        campaign, task
-    )
-    assert [one.new for one in found] == [
-        sum(len(campaign.aspects) for said in SAID[task].get(rater, ()) if said is not ...) for rater in RATERS
-    ]
+        who.write_text(f"user,rater\n{me},{RATERS[1]}\n")
+        with pytest.raises(InputError, match="is assigned to ombrey-1, but tessok-2 answered it"):
+            import_answers(campaign.folder, returned[0], user_map=who)
+    found = import_answers(campaign.folder, *returned).to_frame()
+    expected = _expected(campaign, task)
+    assert {question[1:]: answer.value for question, answer in campaign.answers("main").items()} == expected
+    assert found["new"].tolist() == [sum(rater == key[0] for key in expected) for rater in RATERS]
     if SAID[task]:
         answered = [answer for answer in campaign.answers().values() if answer.value is not None]
         assert {(answer.seconds, answer.comment) for answer in answered} == {(12.5, "A remark.")}
-    again = import_files(campaign, [exchange.read_file(path, campaign) for path in returned])
-    assert [one.new + one.changed for one in again] == [0, 0]
+    again = import_answers(campaign.folder, *returned).to_frame()
+    assert again[["new", "changed"]].to_numpy().sum() == 0
 
 
 def _annotate(api: Api, campaign: Campaign, task: int, said: dict[str, Any] | None) -> None:
     about = {"pair": "counter_narrative", "reply": "reply", "comparison": "reply_b"}[campaign.task.unit]
-    result = []
-    for question in task_view.questions(campaign, "main") if said else ():
-        assert said is not None
-        result.append(as_result(question, said[question.name], about))
+    result: list[dict[str, Any]] = []
+    for name, value in (said or {}).items():
+        scale = next((each for each in campaign.task.aspects if each.name == name), None)
+        stars = scale is not None and scale.low == 1 and not scale.decimals
+        kind = "choices" if scale is None else "rating" if stars else "number"
+        held = {kind: [value] if scale is None else value}
+        result.append({"from_name": name, "to_name": about, "type": kind, "value": held})
     if said:
         comment = {"type": "textarea", "from_name": "comment", "to_name": about, "value": {"text": ["A remark."]}}
         result.append(comment)
