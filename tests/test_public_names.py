@@ -34,7 +34,6 @@ WRITTEN = {
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
-    "annotation/adjudication.py": ["count_outcomes"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
     "annotation/progress.py": ["_units"],
@@ -111,7 +110,6 @@ def test_figures_of_dictionaries_are_defined() -> None:
 
 def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
     from fcconan import scoring
-    from fcconan.annotation.validation import KINDS
     from fcconan.reproduction import STATUSES
     from fcconan.scoring import METRICS, reliability
     from fcconan.scoring.correlation import levels, weighted
@@ -119,7 +117,7 @@ def test_metrics_coefficients_levels_and_checks_are_defined() -> None:
 
     found = {f"{name}@k" for name in METRICS}
     found |= {*scoring.TEXT_METRICS, *weighted.COEFFICIENTS, *STATUSES}
-    found |= {*reliability.COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS, *KINDS}
+    found |= {*reliability.COEFFICIENTS, *levels.LEVELS, *COEFFICIENTS}
     found |= {f"{model}-{field}" for model in ("bertscore", "bartscore") for field in scoring.FIELDS}
     checks = {*re.findall(r"\(`(\w+)`\)", fcconan.audit.__doc__ or "")}
     assert {"spread", "self_preference_grades"} <= checks

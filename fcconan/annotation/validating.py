@@ -47,8 +47,7 @@ def validate(
         sample_size: Number of units to draw; default: all.
         session_size: Largest number of units in a session; default: one session.
         overlap: Share of units that two validators judge, as in `--overlap.2 0.1`.
-        extend: Add units with new or changed labels and those of validators who left; omitted options are those of the
-            round.
+        extend: Add units with new or changed labels, and those of validators who left, to the round.
         bootstrap: Resamples of the agreement of validators.
 
     Returns:
