@@ -38,9 +38,13 @@ annotate() {
 # 45 HS and 129 CNs, without the pairs of CONAN.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
     --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
-annotate raters --add-annotators 9 --add-validators 4
+for role in annotator:9 validator:4; do
+    for number in $(seq "${role#*:}"); do
+        echo "${role%:*}-$number,${role%:*},active" >> "$campaign/raters.csv"
+    done
+done
 
-annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
+annotate assign --overlap.2 0.2 --overlap.3 0.05 --session-size 100
 annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005
 annotate import "$work"/main/*.csv
 $fcconan agree "$campaign" --resamples 1000 --json "$work/agreement.json"

@@ -31,16 +31,13 @@ BY_NAME = {
 # Dataclasses that are written as they are.
 WRITTEN = {
     "fcconan.annotation.active_learning.stopping": ["Estimate"],
-    "fcconan.annotation.assignment.assignments": ["Balance"],
-    "fcconan.annotation.qualification": ["Result"],
-    "fcconan.annotation.progress": ["Share"],
 }
 # Functions whose dictionaries are written, or handed to what writes them.
 BUILT = {
     "annotation/adjudication.py": ["count_outcomes"],
     "annotation/active_learning/queue.py": ["queue_summary"],
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
-    "annotation/progress.py": ["campaign_progress"],
+    "annotation/progress.py": ["_units"],
     "judging/rating.py": ["_summary"],
     "services/datasets.py": ["hydrate"],
 }

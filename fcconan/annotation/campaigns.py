@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
@@ -40,6 +40,7 @@ LABEL = "label"  # the aspect of answers in a task with labels
 MAIN = "main"
 VALIDATION = "validation"
 QUALIFICATION = "qualification"
+HEADER = "rater,role,state\n"
 PSEUDONYM = r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*"  # also a part of file names
 ROLES = ("annotator", "validator")
 STATES = ("active", "invited", "failed", "left")
@@ -92,7 +93,8 @@ class Unit:
     known: dict[str, Any] | None = None
 
 
-class Rater(NamedTuple):
+@dataclass(frozen=True)
+class Rater:
     """A row of `raters.csv`.
 
     Attributes:
@@ -234,20 +236,21 @@ class Campaign:
         return {row[key]: row for name, key in keys.items() for row in self._once(name, read_rows)}
 
     def raters(self) -> dict[str, Rater]:
-        """Returns the raters by pseudonym, in the order of `raters.csv`.
+        """Returns the raters by pseudonym, in the order of `raters.csv`; raters whose row was deleted have left.
 
         Raises:
-            InputError: A pseudonym, role or state is not valid, or a rater with assignments is not there.
+            InputError: A pseudonym, role or state is not valid.
         """
         found = {each.rater: each for each in self._once(RATERS, _raters)}
-        for each in (each for name in self.rounds() for each in self.assignments(name)):
-            if each.rater not in found:
-                raise InputError(f"{self.folder / RATERS} lacks {each.rater}: add the row {each.rater},annotator,left")
+        for name in self.rounds():
+            role = "validator" if name == VALIDATION else "annotator"
+            gone = {each.rater: Rater(each.rater, role, "left") for each in self.assignments(name)}
+            found |= {rater: each for rater, each in gone.items() if rater not in found}
         return found
 
     def active(self, role: str) -> list[str]:
         """Returns the active raters of a role, in the order of `raters.csv`."""
-        return [each.rater for each in self.raters().values() if each[1:] == (role, "active")]
+        return [each.rater for each in self.raters().values() if (each.role, each.state) == (role, "active")]
 
     def rounds(self) -> list[str]:
         """Returns the names of the rounds: the qualification first, the 10th queue after the 9th, reviews and the
@@ -334,7 +337,7 @@ class Campaign:
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
         if path.suffix == ".csv":
-            write_whole(path, "".join(",".join(row) + "\n" for row in (Rater._fields, *records)))
+            write_whole(path, HEADER + "".join(",".join(vars(each).values()) + "\n" for each in records))
         else:
             write_whole(path, as_lines(records))
 
@@ -357,7 +360,8 @@ class Campaign:
 def _raters(path: Path) -> list[Rater]:
     """Returns the rows of `raters.csv`, which people edit."""
     defaults = {"rater": "", "role": ROLES[0], "state": STATES[0]}
-    table = read_file(path).reindex(columns=[*defaults]).fillna(defaults).apply(lambda column: column.str.strip())
+    table = read_file(path).reindex(columns=[*defaults]).astype(object).fillna(defaults)
+    table = table.apply(lambda column: column.str.strip())
     check_names(f"role in {path}", table["role"], ROLES)
     check_names(f"state in {path}", table["state"], STATES)
     wrong = ~table["rater"].str.fullmatch(PSEUDONYM) | table["rater"].str.lower().duplicated()
@@ -396,7 +400,7 @@ def create(
         SETTINGS: yaml.safe_dump(settings.model_dump(), sort_keys=False, allow_unicode=True),
         "task.yaml": dump_task(task),
         "units.jsonl": as_lines(units),
-        RATERS: ",".join(Rater._fields) + "\n",
+        RATERS: HEADER,
         **{name: as_lines(rows) for name, rows in texts.items()},
     }
     if guidelines is not None:

@@ -17,14 +17,6 @@ def checked(service: Callable[..., Any]) -> Callable[..., Any]:
     """Returns a service as users call it; a function that takes no options is returned as it is.
 
     A single path is accepted for a parameter that takes several, and None for a progress callback.
-
-    Examples:
-        >>> from fcconan.services.simulation import simulate
-        >>> try:
-        ...     checked(simulate)("my-campaign", {"round": "main"})
-        ... except InputError as error:
-        ...     print(error)
-        simulate: options is a dict, expected SimulateOptions: give SimulateOptions(round='main')
     """
     signature = inspect.signature(service)
     declared = {name: each.annotation for name, each in signature.parameters.items()}

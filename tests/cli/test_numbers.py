@@ -25,7 +25,6 @@ SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts
 # What a command needs besides its seed, so that only the seed is wrong.
 NEEDED: dict[str, list[object]] = {
     "annotate new": ["out", "--task", "t"],
-    "annotate assign": ["c"],
     "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
 }
@@ -62,17 +61,6 @@ def test_a_seed_that_can_be_used_is_accepted(run_cli: RunCli, command: str, seed
 
 def test_the_largest_seed_can_be_used(run_cli: RunCli) -> None:
     assert "--seed" not in _refused(run_cli, "bench", "data", "--seed", LARGEST_SEED)
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (f"annotate raters c --add-annotators {10**9}", "'--add-annotators'"),
-        (f"annotate raters c --add-validators {10**9}", "'--add-validators'"),
-    ],
-)
-def test_a_number_that_would_never_end_is_refused(run_cli: RunCli, command: str, said: str) -> None:
-    assert f"Invalid value for {said}: " in _refused(run_cli, *command.split())
 
 
 def test_a_build_starts_no_more_threads_than_it_has_files(run_cli: RunCli) -> None:

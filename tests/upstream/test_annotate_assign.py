@@ -1,41 +1,16 @@
-"""The overlaps of FC-CONAN and the reviews of CSEval, from what was released."""
+"""The reviews of CSEval, from what was released."""
 
-from collections import Counter
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from fcconan.annotation.assignment.assignments import assign_units
-from fcconan.annotation.assignment.rounds import find_outliers
-from fcconan.annotation.campaigns import Unit
+from fcconan.annotation import find_outliers
 from fcconan.data import read_rows
-from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
 ANNOTATIONS = "AmeyHengle/cs-eval/data/annotations"
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
-
-
-def test_blocks_of_a_cn_overlap_as_in_fc_conan(release: Release) -> None:
-    [file] = (release("fc-conan") / "bronze").glob("*.parquet")
-    pairs = list(read_rows(file))
-    # All pairs of a CN had as many annotators: 18 CNs had two, six had three.
-    by_cn: dict[str, set[int]] = {}
-    for pair in pairs:
-        by_cn.setdefault(pair["cn_id"], set()).add(pair["n_votes"])
-    assert Counter(tuple(votes) for votes in by_cn.values()) == {(1,): 106, (2,): 18, (3,): 6}
-    # 18 + 6 * 3 is one CN for each of the 36 pairs of nine annotators, and so do we spread them.
-    units = [Unit(f"{hs}:{cn}", hs_id=hs, cn_id=cn) for hs in sorted({pair["hs_id"] for pair in pairs}) for cn in by_cn]
-    raters = [f"annotator-{number}" for number in range(1, 10)]
-    found = assign_units(units, raters, overlap={2: 18 / 130, 3: 6 / 130}, blocks="cn", seed=0)
-    had: dict[str, set[str]] = {rater: set() for rater in raters}
-    for each in found:
-        had[each.rater].add(each.unit_id)
-    assert Counter(Counter(each.unit_id for each in found).values()) == {1: 106 * 45, 2: 18 * 45, 3: 6 * 45}
-    assert {len(had[one] & had[other]) for one, other in combinations(raters, 2)} == {45}
-    assert {len(units) for units in had.values()} == {17 * 45, 18 * 45}  # 160 blocks for nine
 
 
 @pytest.mark.parametrize(

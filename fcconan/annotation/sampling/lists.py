@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from fcconan.annotation.campaigns import SETTINGS, Row, Settings, Unit, create
+from fcconan.annotation.campaigns import RATERS, SETTINGS, Row, Settings, Unit, create
 from fcconan.annotation.sampling.combinations import (
     DRAW_CN,
     DRAW_HS,
@@ -282,7 +282,7 @@ def create_campaign(
         return True
     with TemporaryDirectory() as temporary:
         fresh = create(Path(temporary) / folder.name, settings, task, material.units, material.texts, guidelines).folder
-        for file in sorted(fresh.iterdir()):
+        for file in sorted({*fresh.iterdir()} - {fresh / RATERS}):
             kept = folder / file.name
             if not kept.is_file() or kept.read_bytes() != file.read_bytes():
                 raise InputError(f"{folder} has a campaign with another {file.name}: choose another folder")
