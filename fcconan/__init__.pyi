@@ -1,3 +1,6 @@
+from .annotation import (
+    new_campaign as new_campaign,
+)
 from .building import (
     load_recipe as load_recipe,
 )
@@ -51,12 +54,10 @@ from .services import (
     AssignResult as AssignResult,
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
-    CampaignOptions as CampaignOptions,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
-    NewCampaignResult as NewCampaignResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
@@ -81,7 +82,6 @@ from .services import (
     hydrate as hydrate,
     import_answers as import_answers,
     list_datasets as list_datasets,
-    new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
     simulate as simulate,

@@ -51,6 +51,10 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "annotate new": (
+        "fcconan.annotation.creating:new_campaign",
+        "Make a campaign: the units that are judged, from a corpus, two lists of texts, or replies.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.

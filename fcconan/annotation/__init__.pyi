@@ -43,6 +43,9 @@ from .campaigns import (
     Decision as Decision,
     Settings as Settings,
 )
+from .creating import (
+    new_campaign as new_campaign,
+)
 from .disagreements import (
     DISCARD as DISCARD,
     conflict_rows as conflict_rows,
@@ -69,28 +72,11 @@ from .release_recipe import (
     WrittenDataset as WrittenDataset,
     write_dataset as write_dataset,
 )
-from .sampling.combinations import (
-    COUNT_DESCRIPTIONS as COUNT_DESCRIPTIONS,
-    CampaignContent as CampaignContent,
-    Neighbours as Neighbours,
-    sample_pairs as sample_pairs,
-)
-from .sampling.corpus import (
-    Corpus as Corpus,
+from .sampling import (
+    TFIDF as TFIDF,
     default_encoder as default_encoder,
-    neighbour_finder as neighbour_finder,
     read_corpus as read_corpus,
-)
-from .sampling.gold_questions import (
-    add_gold_questions as add_gold_questions,
-)
-from .sampling.lists import (
-    comparison_units as comparison_units,
-    create_campaign as create_campaign,
-    list_texts as list_texts,
-    pair_lists as pair_lists,
-    read_list as read_list,
-    reply_units as reply_units,
+    sample_pairs as sample_pairs,
 )
 from .simulation import (
     answered_sheets as answered_sheets,

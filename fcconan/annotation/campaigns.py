@@ -424,6 +424,7 @@ def create(
         (stage / SETTINGS).write_text(content, encoding="utf-8")
         (stage / "task.yaml").write_text(dump_task(task), encoding="utf-8")
         (stage / "units.jsonl").write_text(as_lines(map(_as_row, units)), encoding="utf-8")
+        (stage / "raters.csv").write_text("rater,role,state\n", encoding="utf-8")
         if guidelines is not None:
             (stage / "guidelines.md").write_text(guidelines, encoding="utf-8")
         for name, rows in texts.items():

@@ -32,11 +32,6 @@ from .campaign_release import (
     TierResult as TierResult,
     tier as tier,
 )
-from .campaigns import (
-    CampaignOptions as CampaignOptions,
-    NewCampaignResult as NewCampaignResult,
-    new_campaign as new_campaign,
-)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,

@@ -28,7 +28,8 @@ class Campaign:
 
     def __init__(self, place: Workplace, name: str, new: str) -> None:
         self.place, self.name = place, name
-        self.made = self("new", new)
+        made = self("new", new)["tables"]["counts"]
+        self.counts = {row["name"]: row["number"] for row in made}
 
     def __call__(self, verb: str, line: str = "") -> Any:
         return self.place.result("annotate", verb, self.name, *self.place.words(line))
@@ -104,7 +105,7 @@ def replayed_votes(place: Workplace) -> Iterator[Row]:
         place / "corpus.csv",
         [dict(zip(("hate_speech", "counter_narrative"), both, strict=True)) for both in every if both not in known],
     )
-    replay = Campaign(place, "replay", "--task appropriateness --hs-file hs.csv --cn-file cn.csv --corpus corpus.csv")
+    replay = Campaign(place, "replay", "--task appropriateness --hs hs.csv --cns cn.csv --corpus corpus.csv")
     replay("raters", "--add-annotators 3 --add-validators 1")
     replay("assign", "--all-raters")
     sheets = replay.fill("main", lambda row: {"label": votes.get((row["rater"], row["unit_id"]), "")})
@@ -147,12 +148,12 @@ def _said(task: str, row: Mapping[str, Any]) -> dict[str, str]:
 
 def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
     """Yields the values of a campaign of the demo: all raters answer all units by rule; release and what is built."""
-    pairs, new = task == "appropriateness", "--replies @demo --subset replies"
+    pairs, new = task == "appropriateness", "--replies @demo"
     if pairs:
         texts(place, 12)
-        new = "--hs-file hs.csv --cn-file cn.csv"
-    one = Campaign(place, task, f"--task {task} {new} --campaign-name {task}")
-    yield from counted(one.made["made_from"]["counts"], "A04")
+        new = "--hs hs.csv --cns cn.csv"
+    one = Campaign(place, task, f"--task {task} {new}")
+    yield from counted(one.counts, "A04")
     one("raters", "--add-annotators 3 --add-validators 2")
     one("assign", "--all-raters")
     sheet = sorted(one.fill("main", partial(_said, task))[0], key=lambda row: row["unit_id"])
@@ -203,7 +204,7 @@ def _label_studio(campaign: Campaign) -> Iterator[Row]:
 def simulated(place: Workplace) -> Iterator[Row]:
     """Yields what holds in a simulated campaign however units are assigned: no answer and no assignment."""
     texts(place, 60)
-    one = Campaign(place, "simulated", "--task appropriateness --hs-file hs.csv --cn-file cn.csv")
+    one = Campaign(place, "simulated", "--task appropriateness --hs hs.csv --cns cn.csv")
     one("raters", "--add-annotators 4 --add-validators 2")
     one("assign", "--overlap 2=0.2 --overlap 3=0.05 --session-size 100")
     one("simulate", "--out main-sheets --accuracy 0.9")
@@ -235,14 +236,14 @@ def sampled(place: Workplace) -> Iterator[Row]:
     """Yields counts of the sampling of FC-CONAN; the drawn units depend on the order of draws."""
     new = "--corpus @conan --language en --encoder tfidf --hs 45 --cns 129 --divisible-by 9 --seed 1"
     found = Campaign(place, "sampled", f"--task appropriateness {new}")
-    yield from counted(found.made["made_from"]["counts"], "A03")
+    yield from counted(found.counts, "A03")
 
 
 def queued(place: Workplace) -> Iterator[Row]:
     """Yields the estimates of two queues, whose pairs get their labels in the demo; the queues themselves are drawn."""
     labels = texts(place, 15)
     one, search = (
-        Campaign(place, "queued", "--task appropriateness --hs-file hs.csv --cn-file cn.csv"),
+        Campaign(place, "queued", "--task appropriateness --hs hs.csv --cns cn.csv"),
         "--encoder tfidf",
     )
     one("raters", "--add-annotators 1")

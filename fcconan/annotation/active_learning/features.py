@@ -9,7 +9,7 @@ import numpy as np
 
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
-from fcconan.annotation.sampling.corpus import TFIDF
+from fcconan.annotation.sampling import TFIDF
 from fcconan.annotation.tools.task_view import finite
 from fcconan.annotation.votes import unit_named
 from fcconan.data import SUFFIXES, make_pair_id, open_table

@@ -5,7 +5,6 @@ from fcconan.oldcli.annotate import (
     assign,
     export,
     import_,
-    new,
     queue,
     raters,
     simulate,
@@ -20,5 +19,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, adjudicate, validate, tier, status, queue, simulate),
+    (raters, assign, export, import_, adjudicate, validate, tier, status, queue, simulate),
 )
