@@ -37,7 +37,7 @@ annotate() {
 
 # 45 HS and 129 CNs, without the pairs of CONAN.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
-    --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
+    --hs 45 --cns 129 --divisible-by 9 --seed 1
 annotate raters --add-annotators 9 --add-validators 4
 
 annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100

@@ -120,7 +120,7 @@ def new_campaign(
     files = {side: Path(each) for side, each in (("hs", hs), ("cn", cns)) if isinstance(each, str | Path)}
     is_full = len(files) == 2 or (corpus is not None and hs is not None and "cn" not in files)
     if (replies is not None or not is_full) if of.unit == "pair" else replies is None:
-        raise InputError(f"the task {of.name} judges {of.unit}s, expected {NEEDED[of.unit]}: give these")
+        raise InputError(f"the task {of.name} has the unit {of.unit}, expected {NEEDED[of.unit]}: give this")
     made_from: dict[str, Any] = {}
     counts: dict[str, int] = {}
     notes = []
@@ -252,7 +252,7 @@ def _reply_units(table: "DataFrame", name: str, task: Task, pairs: int | None, s
     different = [pair for pair in every if len({normalise(each["text"]) for each in pair}) > 1]
     if pairs is not None and pairs > len(different):
         raise InputError(
-            f"found {len(different)} pairs of replies with different texts, expected {pairs}: give --pairs up to that"
+            f"found {len(different)} pairs of different texts, expected {pairs}: give --pairs up to {len(different)}"
         )
     units = [unit_of(a, b) for a, b in draw_pairs(different, pairs, seed)]
     used = {key for unit in units for key in (unit.reply_a, unit.reply_b)}

@@ -174,8 +174,8 @@ def sample_pairs(
     most = len(candidates) // step * step
     if not most or not 0 < (number := most if cns is None else cns) <= most or number % step:
         raise InputError(
-            f"the {neighbours} nearest CNs of {len(originals)} originals give {len(candidates)} new ones, expected "
-            f"{cns or 'some'}, in a multiple of {step}: give --cns {most}, raise --neighbours, or change --divisible-by"
+            f"found {len(candidates)} new CNs among the {neighbours} nearest of {len(originals)} originals, expected "
+            f"{cns or 'at least one'}, and a multiple of {step}: change --cns, --neighbours or --divisible-by"
         )
     order = draw(sorted(candidates), number, seed, DRAW_CN)
     units = [Unit(make_pair_id(one, other), hs_id=one, cn_id=other) for one in drawn for other in order]
@@ -205,7 +205,9 @@ def _draw_hs(corpus: "DataFrame", hs: int | Collection[str], seed: int) -> list[
     groups = {ids[0]: ids for ids in texts.groupby("group")["hs_id"].agg(list)}
     number = hs if isinstance(hs, int) else len(groups)
     if not 0 < number <= len(groups):
-        raise InputError(f"found {len(groups)} different HS in the corpus, expected {number}: give --hs up to that")
+        raise InputError(
+            f"found {len(groups)} different HS in the corpus, expected {number}: give --hs up to {len(groups)}"
+        )
     member = np.random.default_rng([seed, DRAW_MEMBER])
     return [groups[first][member.integers(len(groups[first]))] for first in draw(sorted(groups), number, seed, DRAW_HS)]
 

@@ -28,8 +28,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cn = [f"Bakers and players of year {year} praise them." for year in range(1900, 1925)]
     (folder / "hs.txt").write_text("\n".join(hs))
     (folder / "cn.txt").write_text("\n".join(cn))
-    lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 7)
+    lists = ("--hs", folder / "hs.txt", "--cns", folder / "cn.txt")
+    annotate("new", "--task", "appropriateness", *lists, "--seed", 7)
     annotate("raters", "--add-annotators", 6, "--add-validators", 2)
     annotate("assign", "--overlap", "2=0.2", "--overlap", "3=0.8")
     annotate("simulate", "--out", folder / "main", "--accuracy", 0.8, "--skip-rate", 0.01)

@@ -237,6 +237,19 @@ def sampled(place: Workplace) -> Iterator[Row]:
     new = "--corpus @conan --language en --encoder tfidf --hs 45 --cns 129 --divisible-by 9 --seed 1"
     found = Campaign(place, "sampled", f"--task appropriateness {new}")
     yield from counted(found.counts, "A03")
+    corpus = rows_of(split_file(place / "conan", "en", "train"))
+    sides = {"hs": "hate_speech", "cn": "counter_narrative"}
+    rows = {side: map(json.loads, (place / "sampled" / f"{side}.jsonl").open(encoding="utf-8")) for side in sides}
+    said = {row[f"{side}_id"]: _bare(row["text"]) for side, those in rows.items() for row in those}
+    units = [json.loads(line)["unit_id"] for line in (place / "sampled" / "units.jsonl").open(encoding="utf-8")]
+    texts_of = {tuple(said[key] for key in unit.split(":")) for unit in units}
+    known = {tuple(_bare(row[name]) for name in sides.values()) for row in corpus}
+    yield Row("pairs_existing_by_id", {}, len({*units} & {row["pair_id"] for row in corpus}), "A03")
+    yield Row("pairs_existing_by_text", {}, len(texts_of & known), "A03")
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def queued(place: Workplace) -> Iterator[Row]:
