@@ -493,6 +493,10 @@ def test_the_command_takes_numbers_lists_and_filters(
         ("--task cseval --corpus pairs.csv", "the task cseval has the unit reply, expected --replies"),
         ("--task appropriateness --corpus pairs.csv --hs 1 --rename.hate_speech x", "pairs.csv@"),
         ("--task appropriateness --corpus pairs.csv --hs 1 --rename.text hate_speech --filter.age 99", "found no row"),
+        (
+            "--task appropriateness --corpus pairs.csv --hs 1 --language eng",
+            "found the language eng, expected two letters",
+        ),
         ("--task appropriateness --corpus lost.csv --hs 1", "there is no file lost.csv: check the path"),
         ("--task appropriateness --hs pairs.csv --cns empty.csv", "empty.csv has no column counter_narrative, only x"),
         ("--task appropriateness --corpus empty.csv --hs 1", "empty.csv@"),

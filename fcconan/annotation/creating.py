@@ -47,7 +47,6 @@ Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 NotNegative = Annotated[int, Parameter(validator=validators.Number(gte=0))]
 NEEDED = {"pair": "--corpus with --hs, or lists as --hs FILE and --cns FILE", "reply": "--replies"}
 NEEDED["comparison"] = NEEDED["reply"]
-NAMES = {"hs": "hs", "cn": "cns"}
 
 
 def new_campaign(
@@ -117,8 +116,12 @@ def new_campaign(
     name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
     if not name:
         raise InputError(f"found the folder {folder}, expected a name with letters a-z or digits: choose another one")
-    files = {side: Path(each) for side, each in (("hs", hs), ("cn", cns)) if isinstance(each, str | Path)}
-    is_full = len(files) == 2 or (corpus is not None and hs is not None and "cn" not in files)
+    if not re.fullmatch("[a-z]{2}", language):
+        raise InputError(
+            f"found the language {language}, expected two letters of ISO 639-1: give such as --language en"
+        )
+    files = {option: Path(each) for option, each in (("hs", hs), ("cns", cns)) if isinstance(each, str | Path)}
+    is_full = len(files) == 2 or (corpus is not None and hs is not None and "cns" not in files)
     if (replies is not None or not is_full) if of.unit == "pair" else replies is None:
         raise InputError(f"the task {of.name} has the unit {of.unit}, expected {NEEDED[of.unit]}: give this")
     made_from: dict[str, Any] = {}
@@ -132,8 +135,8 @@ def new_campaign(
         known: Any = None
         if corpus is not None:
             known, counts, made_from["corpus"] = read_corpus(corpus, language=language, group_by=group_by, rows=rows)
-        made_from |= {"hs": hs, "cns": cns} | {NAMES[side]: name_with_hash(file) for side, file in files.items()}
-        lists: list[Any] = [_read_list(file, side, rows.rename) for side, file in files.items()]
+        lists: list[Any] = [_read_list(file, option[:2], rows.rename) for option, file in files.items()]
+        made_from |= {"hs": hs, "cns": cns} | {option: name_with_hash(file) for option, file in files.items()}
         if len(lists) == 2:
             content = _combined(lists[0], lists[1], known)
         else:
@@ -146,7 +149,7 @@ def new_campaign(
             retriever = TfIdf() if model is None else Dense(chosen, model)
             content = sample_pairs(known, retriever, **numbers, **how, seed=seed)
             encoded = chosen if model is None else dict(model.configuration)
-            made_from |= {"language": language, "group_by": group_by, **how, "encoder": encoded}
+            made_from |= {"group_by": group_by, **how, "encoder": encoded}
     for option, role, file in (("gold", "anchor", gold), ("qualification", "quiz", qualification)):
         if file is not None:
             made_from[option] = add_gold_questions(content, Path(file), role, of)
@@ -159,7 +162,7 @@ def new_campaign(
     return Result(
         "annotate new",
         {"counts": pd.DataFrame([*counts.items()], columns=["name", "number"])},
-        {"campaign": name, "task": of.name, **made_from, "seed": seed},
+        {"campaign": name, "task": of.name, **made_from, "language": language, "seed": seed},
         [*notes, next_step(made)],
         captions={"counts": f"{len(units)} units of {of.name} in {folder}"},
     )
