@@ -497,7 +497,6 @@ def test_the_command_takes_numbers_lists_and_filters(
             "--task appropriateness --corpus pairs.csv --hs 1 --language eng",
             "found the language eng, expected two letters",
         ),
-        ("--task appropriateness --corpus lost.csv --hs 1", "there is no file lost.csv: check the path"),
         ("--task appropriateness --hs pairs.csv --cns empty.csv", "empty.csv has no column counter_narrative, only x"),
         ("--task appropriateness --corpus empty.csv --hs 1", "empty.csv@"),
         ("--task appropriateness --corpus blank.csv --hs 1", "blank.csv@"),
