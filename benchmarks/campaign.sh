@@ -37,7 +37,7 @@ annotate() {
 
 # 45 HS and 129 CNs, without the pairs of CONAN.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
-    --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
+    --hs 45 --cns 129 --divisible-by 9 --seed 1
 for role in annotator:9 validator:4; do
     for number in $(seq "${role#*:}"); do
         echo "${role%:*}-$number,${role%:*},active" >> "$campaign/raters.csv"

@@ -24,7 +24,7 @@ PATHS = {
     ],
     "votes to dataset": [
         "annotate new campaign --task appropriateness --corpus pairs.csv --language en --encoder tfidf "
-        "--hs 4 --cns 6 --seed 1 --campaign-name small",
+        "--hs 4 --cns 6 --seed 1",
         "annotate raters campaign --add-annotators 3 --add-validators 2",
         "annotate assign campaign",
         "annotate simulate campaign --out main",

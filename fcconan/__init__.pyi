@@ -7,6 +7,7 @@ from .annotation import (
     release as release,
     simulate as simulate,
     validate as validate,
+    new_campaign as new_campaign,
 )
 from .building import (
     build as build,
@@ -57,16 +58,13 @@ from .scoring import (
     rank as rank,
 )
 from .services import (
-    CampaignOptions as CampaignOptions,
     HydrateOptions as HydrateOptions,
     HydrateResult as HydrateResult,
-    NewCampaignResult as NewCampaignResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
     hydrate as hydrate,
-    new_campaign as new_campaign,
     publish as publish,
     queue_units as queue_units,
 )

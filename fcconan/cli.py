@@ -88,6 +88,10 @@ COMMANDS = {
         "fcconan.annotation.simulating:simulate",
         "Simulate the answers of raters, to try out a campaign.",
     ),
+    "annotate new": (
+        "fcconan.annotation.creating:new_campaign",
+        "Make a campaign: the units that are judged, from a corpus, two lists of texts, or replies.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.

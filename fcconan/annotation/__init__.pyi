@@ -27,6 +27,9 @@ from .campaigns import (
     Unit as Unit,
     create as create,
 )
+from .creating import (
+    new_campaign as new_campaign,
+)
 from .importing import (
     import_answers as import_answers,
 )
@@ -45,28 +48,11 @@ from .releasing import (
 from .rounds import (
     find_outliers as find_outliers,
 )
-from .sampling.combinations import (
-    COUNT_DESCRIPTIONS as COUNT_DESCRIPTIONS,
-    CampaignContent as CampaignContent,
-    Neighbours as Neighbours,
-    sample_pairs as sample_pairs,
-)
-from .sampling.corpus import (
-    Corpus as Corpus,
+from .sampling import (
+    TFIDF as TFIDF,
     default_encoder as default_encoder,
-    neighbour_finder as neighbour_finder,
     read_corpus as read_corpus,
-)
-from .sampling.gold_questions import (
-    add_gold_questions as add_gold_questions,
-)
-from .sampling.lists import (
-    comparison_units as comparison_units,
-    create_campaign as create_campaign,
-    list_texts as list_texts,
-    pair_lists as pair_lists,
-    read_list as read_list,
-    reply_units as reply_units,
+    sample_pairs as sample_pairs,
 )
 from .sheets import (
     export_sheets as export_sheets,

@@ -6,11 +6,6 @@ from .active_learning import (
 from .calls import (
     checked as checked,
 )
-from .campaigns import (
-    CampaignOptions as CampaignOptions,
-    NewCampaignResult as NewCampaignResult,
-    new_campaign as new_campaign,
-)
 from .configuration import (
     Argument as Argument,
     Configuration as Configuration,

@@ -30,8 +30,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cn = [f"Bakers and players of year {year} praise them." for year in range(1900, 1925)]
     (folder / "hs.txt").write_text("\n".join(hs))
     (folder / "cn.txt").write_text("\n".join(cn))
-    lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
-    annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 1)
+    lists = ("--hs", folder / "hs.txt", "--cns", folder / "cn.txt")
+    annotate("new", "--task", "appropriateness", *lists, "--seed", 1)
     with (folder / "campaign" / "raters.csv").open("a", encoding="utf-8") as file:
         file.writelines(f"annotator-{number},annotator,active\n" for number in range(1, 7))
         file.writelines(f"validator-{number},validator,active\n" for number in range(1, 3))

@@ -15,7 +15,7 @@ COMMANDS = {
     "generate --background": "generate rows.csv --strategy retrieval --background demo --out out.csv",
     "judge rate": "judge rate demo --task cseval --model replay:recorded.csv --limit 2 --out out.csv",
     "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
-    "annotate new": "annotate new out --task appropriateness --corpus demo --subset train --hs 2 --encoder tfidf",
+    "annotate new": "annotate new out --task appropriateness --corpus demo --hs 2 --encoder tfidf",
     "metrics": "metrics demo --metric length-words --out out.csv",
     "agree": "agree demo --resamples 0",
 }

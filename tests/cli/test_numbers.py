@@ -24,7 +24,6 @@ COMMANDS = _commands(typer.main.get_command(app))
 SEEDED = {name for name, each in COMMANDS.items() if any("--seed" in option.opts for option in each.params)}
 # What a command needs besides its seed, so that only the seed is wrong.
 NEEDED: dict[str, list[object]] = {
-    "annotate new": ["out", "--task", "t"],
     "annotate validate": ["c", "--sample-size", 1],
     "annotate queue": ["c"],
 }

@@ -30,7 +30,8 @@ class Campaign:
 
     def __init__(self, place: Workplace, name: str, new: str) -> None:
         self.place, self.name = place, name
-        self.made = self("new", new)
+        made = self("new", new)["tables"]["counts"]
+        self.counts = {row["name"]: row["number"] for row in made}
 
     def __call__(self, verb: str, line: str = "") -> Any:
         return self.place.result("annotate", verb, self.name, *self.place.words(line))
@@ -120,7 +121,7 @@ def replayed_votes(place: Workplace) -> Iterator[Row]:
         place / "corpus.csv",
         [dict(zip(("hate_speech", "counter_narrative"), both, strict=True)) for both in every if both not in known],
     )
-    replay = Campaign(place, "replay", "--task appropriateness --hs-file hs.csv --cn-file cn.csv --corpus corpus.csv")
+    replay = Campaign(place, "replay", "--task appropriateness --hs hs.csv --cns cn.csv --corpus corpus.csv")
     replay.raters(3, 1)
     replay("assign", "--all-raters")
     sheets = replay.fill("main", lambda row: {"label": votes.get((row["rater"], row["unit_id"]), "")})
@@ -163,12 +164,12 @@ def _said(task: str, row: Mapping[str, Any]) -> dict[str, str]:
 
 def of_the_demo(place: Workplace, task: str) -> Iterator[Row]:
     """Yields the values of a campaign of the demo: all raters answer all units by rule; release and what is built."""
-    pairs, new = task == "appropriateness", "--replies @demo --subset replies"
+    pairs, new = task == "appropriateness", "--replies @demo"
     if pairs:
         texts(place, 12)
-        new = "--hs-file hs.csv --cn-file cn.csv"
-    one = Campaign(place, task, f"--task {task} {new} --campaign-name {task}")
-    yield from counted(one.made["made_from"]["counts"], "A04")
+        new = "--hs hs.csv --cns cn.csv"
+    one = Campaign(place, task, f"--task {task} {new}")
+    yield from counted(one.counts, "A04")
     one.raters(3, 2)
     one("assign", "--all-raters")
     sheet = sorted(one.fill("main", partial(_said, task))[0], key=lambda row: row["unit_id"])
@@ -222,7 +223,7 @@ def _label_studio(campaign: Campaign) -> Iterator[Row]:
 def simulated(place: Workplace) -> Iterator[Row]:
     """Yields what holds in a simulated campaign however units are assigned: no answer and no assignment."""
     texts(place, 60)
-    one = Campaign(place, "simulated", "--task appropriateness --hs-file hs.csv --cn-file cn.csv")
+    one = Campaign(place, "simulated", "--task appropriateness --hs hs.csv --cns cn.csv")
     one.raters(4, 2)
     one("assign", "--overlap.2 0.2 --overlap.3 0.05 --session-size 100")
     one("simulate", "--out main-sheets --accuracy 0.9")
@@ -254,14 +255,27 @@ def sampled(place: Workplace) -> Iterator[Row]:
     """Yields counts of the sampling of FC-CONAN; the drawn units depend on the order of draws."""
     new = "--corpus @conan --language en --encoder tfidf --hs 45 --cns 129 --divisible-by 9 --seed 1"
     found = Campaign(place, "sampled", f"--task appropriateness {new}")
-    yield from counted(found.made["made_from"]["counts"], "A03")
+    yield from counted(found.counts, "A03")
+    corpus = rows_of(split_file(place / "conan", "en", "train"))
+    sides = {"hs": "hate_speech", "cn": "counter_narrative"}
+    rows = {side: map(json.loads, (place / "sampled" / f"{side}.jsonl").open(encoding="utf-8")) for side in sides}
+    said = {row[f"{side}_id"]: _bare(row["text"]) for side, those in rows.items() for row in those}
+    units = [json.loads(line)["unit_id"] for line in (place / "sampled" / "units.jsonl").open(encoding="utf-8")]
+    texts_of = {tuple(said[key] for key in unit.split(":")) for unit in units}
+    known = {tuple(_bare(row[name]) for name in sides.values()) for row in corpus}
+    yield Row("pairs_existing_by_id", {}, len({*units} & {row["pair_id"] for row in corpus}), "A03")
+    yield Row("pairs_existing_by_text", {}, len(texts_of & known), "A03")
+
+
+def _bare(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def queued(place: Workplace) -> Iterator[Row]:
     """Yields the estimates of two queues, whose pairs get their labels in the demo; the queues themselves are drawn."""
     labels = texts(place, 15)
     one, search = (
-        Campaign(place, "queued", "--task appropriateness --hs-file hs.csv --cn-file cn.csv"),
+        Campaign(place, "queued", "--task appropriateness --hs hs.csv --cns cn.csv"),
         "--encoder tfidf",
     )
     one.raters(1)

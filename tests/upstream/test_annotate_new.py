@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.annotation import Campaign, Neighbours, read_corpus, sample_pairs
+from fcconan.annotation import Campaign, read_corpus, sample_pairs
 from fcconan.data import read_rows
 from fcconan.retrieval import TfIdf
 from tests.conftest import RunCli
@@ -43,13 +43,14 @@ def test_new_on_conan_gives_5805_pairs_that_it_does_not_have(
     language: str, n_hs: int, n_cns: int, release: Release, mirror: Path, tmp_path: Path, run_cli: RunCli
 ) -> None:
     base = ("--task", "appropriateness", "--corpus", release("conan"), "--language", language, "--encoder", "tfidf")
-    size = ("--hs", 45, "--cns", 129, "--divisible-by", 9, "--campaign-name", "conan-again")
-    for name in ("one", "two"):
-        run = run_cli("annotate", "new", tmp_path / name, *base, *size)
+    size = ("--hs", 45, "--cns", 129, "--divisible-by", 9)
+    folders = [tmp_path / name / "conan-again" for name in ("one", "two")]
+    for folder in folders:
+        run = run_cli("annotate", "new", folder, *base, *size)
         assert (run.returncode, run.stderr) == (0, "")
-    one, two = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in ("one", "two"))
+    one, two = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders)
     assert one == two
-    campaign = Campaign(tmp_path / "one")
+    campaign = Campaign(folders[0])
     counts = campaign.settings.made_from["counts"]
     assert (counts["hs_in_corpus"], counts["cns_in_corpus"]) == (n_hs, n_cns)
     units, texts = campaign.units(), campaign.texts()
@@ -65,13 +66,12 @@ def test_new_on_conan_gives_5805_pairs_that_it_does_not_have(
 # docs/campaigns.md says; encoding the corpus takes too long for a test.
 def test_the_messages_of_fc_conan_have_the_paper_s_375_originals_and_none_is_a_candidate(release: Release) -> None:
     drawn = rows_of(release("fc-conan"), "queries")
-    corpus = read_corpus(rows_of(release("conan"), "en"), language="en")
-    material = sample_pairs(corpus, Neighbours(TfIdf(), 2), n_hs=None, among=[row["_id"] for row in drawn])
-    counts = material.made_from["counts"]
+    corpus, _, _ = read_corpus(rows_of(release("conan"), "en"))
+    _, texts, counts = sample_pairs(corpus, TfIdf(), hs=[row["_id"] for row in drawn])
     assert (counts["hs_sampled"], counts["originals"]) == (45, 375)
     assert counts["pairs"] == 45 * counts["candidates"]
-    originals = {cn for hs, cn in corpus.pairs if hs in {row["_id"] for row in drawn}}
-    assert not originals & {row["cn_id"] for row in material.texts["cn.jsonl"]}
+    originals = {*corpus["cn_id"][corpus["hs_id"].isin([row["_id"] for row in drawn])]}
+    assert not originals & {row["cn_id"] for row in texts["cn.jsonl"]}
     pool = {row["_id"] for row in rows_of(release("fc-conan"), "corpus")}
     assert len(pool) == 130
     assert not originals & pool

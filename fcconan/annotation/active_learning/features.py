@@ -11,7 +11,7 @@ import numpy as np
 from fcconan.annotation.active_learning.model import Floats, Problem, likeness, standardised
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, Row, Unit
 from fcconan.annotation.questions import to_number
-from fcconan.annotation.sampling.corpus import TFIDF
+from fcconan.annotation.sampling import TFIDF
 from fcconan.annotation.votes import unit_named
 from fcconan.data import SUFFIXES, make_pair_id, open_table
 from fcconan.errors import InputError

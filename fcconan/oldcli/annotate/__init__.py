@@ -1,7 +1,6 @@
 """`fcconan annotate`: from two lists of texts to a graded, agreed, publishable dataset."""
 
 from fcconan.oldcli.annotate import (
-    new,
     queue,
 )
 from fcconan.oldcli.typer_command import group
@@ -11,5 +10,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, queue),
+    (queue,),
 )
