@@ -1,3 +1,6 @@
+from .annotation import (
+    queue_units as queue_units,
+)
 from .building import (
     load_recipe as load_recipe,
 )
@@ -59,8 +62,6 @@ from .services import (
     NewCampaignResult as NewCampaignResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
-    QueueOptions as QueueOptions,
-    QueueResult as QueueResult,
     RosterOptions as RosterOptions,
     RosterResult as RosterResult,
     SheetOptions as SheetOptions,
@@ -83,7 +84,6 @@ from .services import (
     list_datasets as list_datasets,
     new_campaign as new_campaign,
     publish as publish,
-    queue_units as queue_units,
     simulate as simulate,
     tier as tier,
     update_raters as update_raters,

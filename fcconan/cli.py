@@ -51,6 +51,10 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "annotate queue": (
+        "fcconan.annotation.queueing:queue_units",
+        "Make the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.

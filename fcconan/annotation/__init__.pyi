@@ -1,13 +1,3 @@
-from .active_learning.features import (
-    build_problem as build_problem,
-    read_positive as read_positive,
-    read_scores as read_scores,
-)
-from .active_learning.queue import (
-    Queue as Queue,
-    make_batch as make_batch,
-    queue_summary as queue_summary,
-)
 from .adjudication import (
     Outcome as Outcome,
     adjudicate as adjudicate,
@@ -64,6 +54,19 @@ from .qualification import (
     join as join,
     leave as leave,
     qualify as qualify,
+)
+from .queue_estimate import (
+    estimate as estimate,
+)
+from .queue_model import (
+    Problem as Problem,
+    choose as choose,
+    likeness as likeness,
+    predict as predict,
+    standardised as standardised,
+)
+from .queueing import (
+    queue_units as queue_units,
 )
 from .release_recipe import (
     WrittenDataset as WrittenDataset,

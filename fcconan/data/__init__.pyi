@@ -109,6 +109,7 @@ from .reader import (
     RowSource as RowSource,
     add_replies as add_replies,
     read as read,
+    read_file as read_file,
     reply_texts as reply_texts,
 )
 from .reply_ids import (

@@ -190,7 +190,7 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
     import pandas as pd
 
     if path.suffix in SUFFIXES:
-        return _read_file(path), name_with_hash(path)
+        return read_file(path), name_with_hash(path)
     there = [each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))]
     kind = [*there, *kinds][0]
     replies = sorted((path / "replies").glob("*.parquet"))
@@ -250,7 +250,12 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     return found
 
 
-def _read_file(path: Path) -> "DataFrame":
+def read_file(path: Path) -> "DataFrame":
+    """Reads a file of rows in .csv, .tsv, .jsonl or .parquet; cells of CSV and TSV are texts, empty ones None.
+
+    Raises:
+        InputError: The file is not there, or cannot be read.
+    """
     import pandas as pd
 
     if not path.is_file():

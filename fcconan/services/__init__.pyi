@@ -1,8 +1,3 @@
-from .active_learning import (
-    QueueOptions as QueueOptions,
-    QueueResult as QueueResult,
-    queue_units as queue_units,
-)
 from .adjudication import (
     AdjudicateOptions as AdjudicateOptions,
     AdjudicateResult as AdjudicateResult,

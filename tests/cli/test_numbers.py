@@ -27,7 +27,6 @@ NEEDED: dict[str, list[object]] = {
     "annotate new": ["out", "--task", "t"],
     "annotate assign": ["c"],
     "annotate validate": ["c", "--sample-size", 1],
-    "annotate queue": ["c"],
     "annotate simulate": ["c", "--out", "out"],
 }
 

@@ -9,14 +9,11 @@ from fcconan.services import (
     AssignOptions,
     Configuration,
     ConfigurationError,
-    QueueOptions,
     SimulateOptions,
     ValidateOptions,
 )
 
 REFUSED: list[tuple[type[Configuration], str, tuple[Any, ...]]] = [
-    (QueueOptions, "queue_size", (0,)),
-    (QueueOptions, "random_share", (-0.1, 1.5, math.nan)),
     (ValidateOptions, "overlap", ({2: 1.5}, {3: 0.1})),
     (AssignOptions, "overlap", ({2: 1.5}, {2: math.nan}, {4: 0.1})),
     (AssignOptions, "pass_mark", (80.0, -0.1, math.nan)),

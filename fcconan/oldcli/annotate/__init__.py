@@ -6,7 +6,6 @@ from fcconan.oldcli.annotate import (
     export,
     import_,
     new,
-    queue,
     raters,
     simulate,
     status,
@@ -20,5 +19,5 @@ NAME = "annotate"
 app = group(
     NAME,
     "Run an annotation campaign: choose pairs, assign them, collect and check answers, grade and release.",
-    (new, raters, assign, export, import_, adjudicate, validate, tier, status, queue, simulate),
+    (new, raters, assign, export, import_, adjudicate, validate, tier, status, simulate),
 )
