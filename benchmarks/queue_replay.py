@@ -74,9 +74,8 @@ def replay(
             explore=explore,
         )
         found = int(np.nansum(labels))
-        for place, probability, smallest in zip(
-            *(choice[name] for name in ("drawn", "probabilities", "smallest")), strict=True
-        ):
+        drawn = choice["drawn"], choice["probabilities"], choice["smallest"]
+        for place, probability, smallest in zip(*drawn, strict=True):
             draws.append((bool(positive[place]), probability, smallest, found))
             found += int(positive[place])
         chosen = np.array(choice["drawn"] + choice["likely"])

@@ -62,10 +62,8 @@ def estimate(
 
         # Both kinds of wealth are monotonic in K, so the ends are found by bisection.
         limit, even = math.log(2 / (1 - confidence)), math.log(2 / (1 - EVEN))
-        high, likely = (
-            max(bisect_left(totals, True, key=lambda total, most=most: against_more(total) >= most) - 1, 0)
-            for most in (limit, even)
-        )
+        high = max(bisect_left(totals, limit, key=against_more) - 1, 0)
+        likely = max(bisect_left(totals, even, key=against_more) - 1, 0)
         low = min(bisect_left(totals, True, key=lambda total: against_fewer(total) < limit), left)
         low, high = min(low, high), max(low, high)
         unseen = _centre(values, smallest, before, found, found + left) - found

@@ -106,18 +106,16 @@ def queue_units(
             notes = [f"{waiting} units have no answer yet, so no queue is made: import answers, or --allow-pending."]
         elif not status_only and (state["left"] | state["again"]).any():
             active_annotators(opened)  # raises InputError if there are none
-            how = {"size": queue_size, "random_share": random_share}
-            how |= {"encoder": encoder or default_encoder(opened.settings.language)[0]}
-            how |= {"seed": derived_seed(opened.settings.seed, "queue", seed)}
-            given = None
+            seed = derived_seed(opened.settings.seed, "queue", seed)
+            how: Row = {"size": queue_size, "random_share": random_share, "seed": seed}
+            given, encoder = None, encoder or default_encoder(opened.settings.language)[0]
             if scores is not None:
-                given, unknown = _scores(scores, opened.items(), target)
-                how["scores"] = name_with_hash(scores)
+                given, unknown = _scores(scores := Path(scores), opened.items(), target)
                 if (lost := given.isna().any(axis=1).sum()) or unknown:
                     notes = [f"{lost} units have no score and get the mean; {unknown} scores belong to no unit."]
-            problem = _problem(opened, given, how["encoder"])
-            _add_queue(opened, queues, state, target, problem, queue_size, random_share, how["seed"])
-            queues, identity = _queues(opened), identity | how
+            _add_queue(opened, queues, state, target[0], _problem(opened, given, encoder), **how)
+            queues, identity = _queues(opened), identity | how | {"encoder": encoder}
+            identity["scores"] = scores and name_with_hash(scores)
             state = _state(opened, queues, target)
     known = _estimate(state, queues, confidence)
     if stuck := state["stuck"].sum():
@@ -216,36 +214,28 @@ def _estimate(state: "DataFrame", queues: Sequence[Row], confidence: float) -> R
         met = positive[queue["drawn"]]
         draws += [*zip(met, queue["probabilities"], queue["smallest"], before + met.cumsum() - met, strict=True)]
         before += positive[own].sum()
-    inside = ~state["outside"]
-    judged = state["answered"] & state["queue"].gt(0)
-    found = int(positive[state["queue"].gt(0)].sum())
-    return estimate(draws, found=found, left=int((inside & ~judged).sum()), confidence=confidence)
+    chosen = state["queue"].gt(0)
+    left = int((state["left"] | chosen & ~state["answered"]).sum())
+    return estimate(draws, found=int(positive[chosen].sum()), left=left, confidence=confidence)
 
 
 def _add_queue(
-    campaign: Campaign,
-    queues: list[Row],
-    state: "DataFrame",
-    target: Target,
-    problem: Problem,
-    size: int,
-    random_share: float,
-    seed: int,
+    campaign: Campaign, queues: list[Row], state: "DataFrame", target: str, problem: Problem, *, size: int, **how: Any
 ) -> None:
     """Writes the next queue and its round: each unit for the rater with the fewest units of queues."""
-    name, generator = f"queue-{len(queues) + 1}", np.random.default_rng([seed, len(queues) + 1])
+    name, seed = f"queue-{len(queues) + 1}", how.pop("seed")
+    generator = np.random.default_rng([seed, len(queues) + 1])
     again = state.index[state["again"]][:size].tolist()
-    expected = predict(problem, state["label"].to_numpy())
-    how: Row = {"size": size - len(again), "random_share": random_share, "generator": generator}
-    chosen = choose(expected, state["left"].to_numpy(), problem.columns, **how)
+    left, expected = state["left"].to_numpy(), predict(problem, state["label"].to_numpy())
+    chosen = choose(expected, left, problem.columns, size=size - len(again), generator=generator, **how)
     chosen |= {part: state.index[chosen[part]].tolist() for part in ("drawn", "likely")}
     outside = [] if queues else state.index[state["outside"]].tolist()
-    new = {"round": name, "positive": target[0], "seed": seed, "outside": outside, "again": again, **chosen}
+    new = {"round": name, "positive": target, "seed": seed, "outside": outside, "again": again, **chosen}
     lines = "".join(json.dumps(queue, ensure_ascii=False) + "\n" for queue in [*queues, new])
     # First, as a line without its round is ignored.
     (campaign.folder / FILE).write_text(lines, encoding="utf-8")
-    there = [each for queue in queues for each in campaign.assignments(queue["round"]) if not each.withdrawn]
-    load = Counter(each.rater for each in there)
+    before = (each for queue in queues for each in campaign.assignments(queue["round"]))
+    load = Counter(each.rater for each in before if not each.withdrawn)
     units = again + chosen["drawn"] + chosen["likely"]
     lots: dict[str, list[str]] = {rater: [] for rater in campaign.active("annotator")}
     # In random order, so that raters cannot distinguish likely units from random ones.
@@ -287,8 +277,8 @@ def _scores(path: Path, units: Sequence[Unit], target: Target) -> tuple["DataFra
         found = frame[column]
         if column in ("score", "value"):
             # If low grades are positive, a judge's grade of the same aspect changes its sign.
-            turned = is_met is operator.le and frame.get("aspect", pd.Series(index=frame.index)).eq(aspect)
-            found = pd.to_numeric(found).mask(turned, -pd.to_numeric(found))
+            signs = frame["aspect"].eq(aspect).map({True: -1, False: 1}) if "aspect" in frame else 1
+            found = pd.to_numeric(found) * (signs if is_met is operator.le else 1)
         else:
             found = found.map(lambda each: None if each is None else 0.5 if each in UNDECIDED else float(each == value))
         by = [frame[name] for name in ("rater", "aspect") if name in frame]
@@ -331,7 +321,7 @@ def _problem(campaign: Campaign, scores: "DataFrame | None", encoder: str) -> Pr
     codes = [pd.factorize(frame[side])[0] for side in ("row", "column")]
     alike = [_likeness(frame.drop_duplicates(side)[f"{side}_text"].tolist(), encoder) for side in ("row", "column")]
     given = np.zeros((len(units), 0)) if scores is None else standardised(scores.to_numpy())
-    return Problem(*codes, *alike, given)
+    return Problem(codes[0], codes[1], alike[0], alike[1], given)
 
 
 def _likeness(texts: Sequence[str], encoder: str) -> Floats:
@@ -357,29 +347,16 @@ def _tables(state: "DataFrame", queues: Sequence[Row], known: Row) -> dict[str, 
     """Returns the estimate, the numbers of units, and the queues, as the verb returns them."""
     import pandas as pd
 
-    is_in = state["queue"].gt(0)
-    keys = {"unseen": ("low", "high"), "recall": ("recall_low", "recall_high")}
-    rows = [
-        {"name": name, "value": known[name], "low": known[low], "high": known[high]}
-        for name, (low, high) in keys.items()
-    ]
-    counts = {
-        "all": int((~state["outside"]).sum()),
-        "judged": int((is_in & state["answered"]).sum()),
-        "skipped": int((is_in & state["answered"] & state["label"].isna()).sum()),
-        "waiting": int(state["waiting"].sum()),
-        "outside": int(state["outside"].sum()),
-        "found": known["found"],
-        "drawn": known["n_draws"],
-    }
-    sizes = [
-        {"round": queue["round"], **{part: len(queue[part]) for part in ("likely", "drawn", "again")}}
-        for queue in queues
-    ]
-    own = state[is_in].assign(positive=state["label"] > 0.5).groupby("queue")[["answered", "positive"]].sum()
-    every = pd.concat([pd.DataFrame(sizes), own.reset_index(drop=True)], axis=1)
-    return {
-        "estimate": pd.DataFrame(rows).astype(dict.fromkeys(("value", "low", "high"), float)),
-        "units": pd.DataFrame([counts]),
-        "queues": every,
-    }
+    judged = state[state["queue"].gt(0) & state["answered"]]
+    unseen, recall = ("unseen", "low", "high"), ("recall", "recall_low", "recall_high")
+    rows = [[float("nan") if known[key] is None else float(known[key]) for key in keys] for keys in (unseen, recall)]
+    estimated = pd.DataFrame(rows, columns=["value", "low", "high"])
+    counts = {"all": (~state["outside"]).sum(), "judged": len(judged), "skipped": judged["label"].isna().sum()}
+    counts |= {each: state[each].sum() for each in ("waiting", "outside")}
+    counts |= {"found": known["found"], "drawn": known["n_draws"]}
+    queued = pd.DataFrame(queues, columns=["round", "likely", "drawn", "again"])
+    queued[["likely", "drawn", "again"]] = queued[["likely", "drawn", "again"]].map(len)
+    own = judged.assign(positive=judged["label"] > 0.5).groupby("queue")["positive"].agg(["size", "sum"])
+    queued[["answered", "positive"]] = own.reindex(queued.index + 1, fill_value=0).to_numpy()
+    estimated.insert(0, "name", ["unseen", "recall"])
+    return {"estimate": estimated, "units": pd.DataFrame([counts]), "queues": queued}
