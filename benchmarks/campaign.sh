@@ -37,19 +37,20 @@ annotate() {
 
 # 45 HS and 129 CNs, without the pairs of CONAN.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
-    --hs 45 --cns 129 --divisible-by 9 --seed 1 --campaign-name fc-conan-again
-annotate raters --add-annotators 9 --add-validators 4
+    --hs 45 --cns 129 --divisible-by 9 --seed 1
+for number in 1 2 3 4 5 6 7 8 9; do echo "annotator-$number,annotator,active"; done >> "$campaign/raters.csv"
+for number in 1 2 3 4; do echo "validator-$number,validator,active"; done >> "$campaign/raters.csv"
 
-annotate assign --blocks cn --overlap-unit unit --overlap 2=0.2 --overlap 3=0.05 --session-size 100
+annotate assign --overlap.2 0.2 --overlap.3 0.05 --session-size 100
 annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005
 annotate import "$work"/main/*.csv
 $fcconan agree "$campaign" --resamples 1000 --json "$work/agreement.json"
 annotate adjudicate
-annotate validate --overlap 2=0.1 --resamples 0
+annotate validate --overlap.2 0.1 --resamples 0
 annotate simulate --round validation --out "$work/validation" --accuracy 0.96
 annotate import "$work"/validation/*.csv
 annotate validate --resamples 1000
-annotate tier --tier-rule released --synthetic --out "$work/data"
+annotate release --tier-rule released --synthetic --out "$work/data"
 $fcconan build "$work/data/recipe.yaml" --out "$work/release"
 
 # The share of wrong labels in each tier.

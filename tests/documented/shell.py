@@ -37,7 +37,7 @@ class MisunderstoodError(AssertionError):
 class Shell:
     """The commands of one page, which share a folder and an environment.
 
-    The forms are: `fcconan ...`, alone or behind `NAME=value`; `export NAME=value`; `make TARGET`; `pip install`; and
+    The forms are: `fcconan ...`, alone or behind `NAME=value`; `export NAME=value`; `make TARGET`; `pip install`; `cp FILE FILE`; and
     `dask scheduler & dask worker ADDRESS ... &`. A comment `# refused` says that the command is refused as bad input.
 
     Args:
@@ -96,6 +96,8 @@ class Shell:
             subprocess.run(["make", "--dry-run", words[1]], cwd=ROOT, check=True, capture_output=True)
         elif words[:2] == ["pip", "install"] and not given:
             _extras([word for word in words[2:] if word != "-e"])
+        elif words[:1] == ["cp"] and len(words) == 3:
+            shutil.copy(*words[1:])
         elif words[:2] == ["dask", "scheduler"]:
             self._dask(words)
         elif words or not line.startswith("export "):
