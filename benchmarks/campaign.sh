@@ -38,11 +38,8 @@ annotate() {
 # 45 HS and 129 CNs, without the pairs of CONAN.
 annotate new --task appropriateness --corpus "$conan" --language en --encoder tfidf \
     --hs 45 --cns 129 --divisible-by 9 --seed 1
-for role in annotator:9 validator:4; do
-    for number in $(seq "${role#*:}"); do
-        echo "${role%:*}-$number,${role%:*},active" >> "$campaign/raters.csv"
-    done
-done
+for number in 1 2 3 4 5 6 7 8 9; do echo "annotator-$number,annotator,active"; done >> "$campaign/raters.csv"
+for number in 1 2 3 4; do echo "validator-$number,validator,active"; done >> "$campaign/raters.csv"
 
 annotate assign --overlap.2 0.2 --overlap.3 0.05 --session-size 100
 annotate simulate --out "$work/main" --accuracy 0.9 --skip-rate 0.005

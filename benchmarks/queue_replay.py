@@ -1,20 +1,19 @@
 """Simulation of an annotation queue on units with known labels, and the number of judgements that it needs."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from fcconan.annotation.active_learning.model import EXPLORE, RANDOM_SHARE, Floats, Problem, choose, predict
-from fcconan.annotation.active_learning.stopping import Draw, Estimate, estimate
+from fcconan.annotation.queue_estimate import estimate
+from fcconan.annotation.queue_model import EXPLORE, RANDOM_SHARE, Floats, Problem, choose, predict
 from fcconan.errors import InputError
 
 Model = Callable[[Problem, Floats], Floats]
 
 
-@dataclass(frozen=True)
-class Replay:
+class Replay(NamedTuple):
     """A simulated queue.
 
     Attributes:
@@ -23,7 +22,7 @@ class Replay:
     """
 
     order: list[int]
-    estimates: list[Estimate]
+    estimates: list[dict[str, Any]]
 
 
 def replay(
@@ -61,8 +60,8 @@ def replay(
     generator = np.random.default_rng(seed)
     labels = np.full(len(positive), np.nan)
     order: list[int] = []
-    draws: list[Draw] = []
-    known: list[Estimate] = []
+    draws: list[tuple[bool, float, float, int]] = []
+    known: list[dict[str, Any]] = []
     target = np.inf if until is None else np.ceil(round(until * positive.sum(), 9))
     while (left := np.isnan(labels)).any() and np.nansum(labels) < target:
         choice = choose(
@@ -75,10 +74,11 @@ def replay(
             explore=explore,
         )
         found = int(np.nansum(labels))
-        for place, probability, smallest in zip(choice.drawn, choice.probabilities, choice.smallest, strict=True):
-            draws.append(Draw(bool(positive[place]), probability, smallest, found))
+        drawn = choice["drawn"], choice["probabilities"], choice["smallest"]
+        for place, probability, smallest in zip(*drawn, strict=True):
+            draws.append((bool(positive[place]), probability, smallest, found))
             found += int(positive[place])
-        chosen = np.array(choice.drawn + choice.likely)
+        chosen = np.array(choice["drawn"] + choice["likely"])
         labels[chosen] = positive[chosen]
         order += generator.permutation(chosen).tolist()
         if estimates:

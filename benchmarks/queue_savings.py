@@ -22,16 +22,16 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from queue_replay import Model, needed, needed_at_random, replay
 
-from fcconan.annotation.active_learning.model import (
+from fcconan.annotation.queue_model import (
     CONSTANT,
     EXPLORE,
     NOISE,
@@ -44,14 +44,9 @@ from fcconan.annotation.active_learning.model import (
     predict,
     standardised,
 )
-from fcconan.annotation.active_learning.stopping import decide
-from fcconan.data.files import read_rows
-from fcconan.data.ids import make_cn_id, make_hs_id
+from fcconan.data import make_cn_id, make_hs_id
 from fcconan.errors import InputError
-from fcconan.oldcli.output import print_table
-from fcconan.reporting import make_table
-from fcconan.retrieval.dense import SentenceEncoder
-from fcconan.retrieval.systems import TrainingPair
+from fcconan.retrieval import SentenceEncoder, TrainingPair
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)
@@ -85,7 +80,7 @@ class Pairs:
         direct = self.vectors[0] @ self.vectors[1].T
         spread = propagated(*self.vectors, encoder, training_pairs)
         likenesses = likeness(self.vectors[0]), likeness(self.vectors[1])
-        self.problem = Problem(hs, cn, *likenesses, standardised([direct[hs, cn], spread[hs, cn]], len(rows)))
+        self.problem = Problem(hs, cn, *likenesses, standardised(np.stack([direct[hs, cn], spread[hs, cn]], axis=1)))
         self.positive = np.array([row["label"] == "appropriate" for row in rows])
         self.tier = np.array([row["tier"] for row in rows])
         self.lexical = self._lexical(list(queries.values()), list(corpus.values()))
@@ -95,8 +90,8 @@ class Pairs:
 
         vectors = TfidfVectorizer(sublinear_tf=True).fit_transform([*queries, *corpus]).toarray()
         hs, cn = vectors[: len(queries)], vectors[len(queries) :]
-        scores = standardised([(hs @ cn.T)[self.problem.rows, self.problem.columns]], len(self.positive))
-        return replace(self.problem, row_likeness=likeness(hs), column_likeness=likeness(cn), scores=scores)
+        scores = standardised((hs @ cn.T)[self.problem.rows, self.problem.columns])
+        return self.problem._replace(row_likeness=likeness(hs), column_likeness=likeness(cn), scores=scores)
 
     def within(self, tier: str) -> Truths:
         """Returns a mask of the pairs in a tier."""
@@ -111,9 +106,13 @@ def read_pairs(folder: Path) -> tuple[list[Row], list[TrainingPair]]:
     Raises:
         InputError: The training pairs are missing, or share an HS or a CN with Bronze.
     """
-    rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
+    rows = pd.read_parquet(folder / "bronze").to_dict("records")
     # Without shared_cn-*: it has the CNs without a positive in Bronze, and would reveal labels.
-    train = [row for file in sorted((folder / "train").glob("train-*.parquet")) for row in read_rows(file)]
+    train = [
+        row
+        for file in sorted((folder / "train").glob("train-*.parquet"))
+        for row in pd.read_parquet(file).to_dict("records")
+    ]
     for text, id_of in (("hate_speech", make_hs_id), ("counter_narrative", make_cn_id)):
         shared = {id_of(row[text]) for row in train} & {id_of(row[text]) for row in rows}
         if shared or not train:
@@ -138,7 +137,7 @@ def propagated(hs: Floats, cn: Floats, encoder: SentenceEncoder, pairs: Sequence
 
 def only(problem: Problem, chosen: Truths) -> Problem:
     """Returns a part of the units, with all rows and columns."""
-    return replace(problem, rows=problem.rows[chosen], columns=problem.columns[chosen], scores=problem.scores[chosen])
+    return problem._replace(rows=problem.rows[chosen], columns=problem.columns[chosen], scores=problem.scores[chosen])
 
 
 def by_score(problem: Problem, labels: Floats) -> Floats:
@@ -200,8 +199,8 @@ def compared(orders: Sequence[Sequence[int]], positive: Truths) -> Row:
 
 def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
     """Measures the queue, its variants and the baselines."""
-    similarity = replace(pairs.problem, scores=pairs.problem.scores[:, :1])
-    nothing = replace(pairs.problem, scores=pairs.problem.scores[:, :0])
+    similarity = pairs.problem._replace(scores=pairs.problem.scores[:, :1])
+    nothing = pairs.problem._replace(scores=pairs.problem.scores[:, :0])
     cases: list[tuple[str, str, Problem, dict[str, Any]]] = [
         ("order of similarity", "bronze", similarity, {"model": by_score, "random_share": 0.0, "explore": 0.0}),
         ("order of both scores", "bronze", pairs.problem, {"model": by_score, "random_share": 0.0, "explore": 0.0}),
@@ -376,11 +375,13 @@ def measure_stopping(pairs: Pairs, seeds: int) -> list[Row]:
                 positive = truth(seed)
                 played = replay(pairs.problem, positive, random_share=share, seed=seed, estimates=True)
                 total = int(positive.sum())
-                wrong += any(not each.low <= total - each.found <= each.high for each in played.estimates)
+                wrong += any(not each["low"] <= total - each["found"] <= each["high"] for each in played.estimates)
                 for target in TARGETS:
-                    for states in (["reached", "all_judged"], ["probably_reached", "reached", "all_judged"]):
-                        end = next(each for each in played.estimates if decide(each, target) in states)
-                        ends.setdefault((target, states[0]), []).append((len(positive) - end.left, end.found / total))
+                    for state, bound in (("reached", "recall_low"), ("probably_reached", "recall_likely")):
+                        known = played.estimates
+                        end = next(each for each in known if not each["left"] or (each[bound] or 0) >= target)
+                        where_it_ends = len(positive) - end["left"], end["found"] / total
+                        ends.setdefault((target, state), []).append(where_it_ends)
             for (target, state), where in ends.items():
                 judged, recall = np.array(where).T
                 row = {"labels": name, "random_share": share, "target": target, "state": state}
@@ -427,12 +428,7 @@ def main() -> None:
     found: dict[str, Any] = {"seeds": arguments.seeds}
     for part in arguments.part or PARTS:
         found[part] = PARTS[part](pairs, arguments.seeds)
-        columns = {column: column for column in found[part][0]}
-        shown = [
-            {key: " ".join(map(str, cell)) if isinstance(cell, list) else cell for key, cell in row.items()}
-            for row in found[part]
-        ]
-        print_table(make_table(part, shown, columns))
+        print(f"{part}\n{pd.DataFrame(found[part]).to_string(index=False)}\n")
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 

@@ -8,6 +8,7 @@ from .annotation import (
     simulate as simulate,
     validate as validate,
     new_campaign as new_campaign,
+    queue_units as queue_units,
 )
 from .building import (
     build as build,
@@ -62,11 +63,8 @@ from .services import (
     HydrateResult as HydrateResult,
     PublishOptions as PublishOptions,
     PublishResult as PublishResult,
-    QueueOptions as QueueOptions,
-    QueueResult as QueueResult,
     hydrate as hydrate,
     publish as publish,
-    queue_units as queue_units,
 )
 
 __version__: str

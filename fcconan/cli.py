@@ -92,6 +92,10 @@ COMMANDS = {
         "fcconan.annotation.creating:new_campaign",
         "Make a campaign: the units that are judged, from a corpus, two lists of texts, or replies.",
     ),
+    "annotate queue": (
+        "fcconan.annotation.queueing:queue_units",
+        "Make the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.",
+    ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.

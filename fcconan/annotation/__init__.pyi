@@ -1,13 +1,3 @@
-from .active_learning.features import (
-    build_problem as build_problem,
-    read_positive as read_positive,
-    read_scores as read_scores,
-)
-from .active_learning.queue import (
-    Queue as Queue,
-    make_batch as make_batch,
-    queue_summary as queue_summary,
-)
 from .adjudication import (
     adjudicate as adjudicate,
 )
@@ -47,6 +37,19 @@ from .releasing import (
 )
 from .rounds import (
     find_outliers as find_outliers,
+)
+from .queue_estimate import (
+    estimate as estimate,
+)
+from .queue_model import (
+    Problem as Problem,
+    choose as choose,
+    likeness as likeness,
+    predict as predict,
+    standardised as standardised,
+)
+from .queueing import (
+    queue_units as queue_units,
 )
 from .sampling import (
     TFIDF as TFIDF,

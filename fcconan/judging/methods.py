@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 from fcconan.data import YamlFile, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.prompts import (
+    FORMS,
     TEXTS,
-    Form,
     PromptTemplate,
     answer_line,
     aspect_variables,
@@ -27,7 +27,7 @@ from fcconan.judging.prompts import (
 )
 from fcconan.judging.tasks import Aspect, Task, load_rubric
 from fcconan.models import ChatRequest, ChatResponse, EndpointModel, Model, Sampling, TokenAlternatives
-from fcconan.parsing import AspectField, parse_label, parse_multi, parse_prometheus, parse_rating
+from fcconan.parsing import AspectField, parse_label, parse_multi
 
 UNREADABLE = "unreadable"
 RatingMethod = Literal["direct", "rubric", "g-eval", "auto-cseval", "prometheus", "grounded"]
@@ -42,7 +42,7 @@ class _Method(NamedTuple):
     """A rating method.
 
     Attributes:
-        form: Form of the answer.
+        form: Form of the answer: `object`, or one of `FORMS`.
         tokens: Longest answer.
         grades: Whether the prompt describes each grade.
         steps: Whether the prompt has evaluation steps.
@@ -51,7 +51,7 @@ class _Method(NamedTuple):
         cites: Whether all aspects are asked together, with explanations that cite the texts.
     """
 
-    form: Form
+    form: str
     tokens: int = 64
     grades: bool = True
     steps: bool = False
@@ -280,8 +280,7 @@ def _question(
     parse: Callable[[str], Mapping[str, Any]] = partial(parse_multi, aspects=fields)
     if form != "object":
         ((name, field),) = fields.items()
-        read_one = partial(parse_rating, names=field.keys) if form == "number" else parse_prometheus
-        parse = lambda text: {name: read_one(text, scale=field.scale, decimals=field.decimals)}  # noqa: E731
+        parse = lambda text: {name: FORMS[form][1](text, field)}  # noqa: E731
     line = answer_line(aspects, form, explained=explained)
     return Question(aspects, prompt, sampling, schema, parse, line, weighted=sampling.top_logprobs > 0)
 

@@ -2,7 +2,7 @@
 
 The model (Bradley and Terry, 1952): system i beats j with the probability 1 / (1 + exp(s_j - s_i)); a tie is half a win
 for each. A normal prior with variance 100 keeps the strength of a system that wins or loses everything finite and
-barely changes others.
+barely changes others. (evalica has no prior and fits one resample per call.)
 """
 
 import numpy as np

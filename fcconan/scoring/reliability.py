@@ -38,6 +38,7 @@ def _cohen(tables: Floats, scale: Floats, weigh: Callable[[Floats], Floats]) -> 
 
 def _krippendorff(tables: Floats, scale: Floats, level: str) -> Floats:
     """1 - observed / expected disagreement of coincident values (Krippendorff, 2011)."""
+    # The package krippendorff is under the GPL; the tests compare both.
     coincidences = tables + tables.swapaxes(-1, -2)
     totals = coincidences.sum(axis=-1)
     # Ordinal: the number of values below, and half the equal ones.

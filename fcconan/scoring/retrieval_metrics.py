@@ -65,6 +65,7 @@ def sorted_columns(
         seed: Seed of the random order of tied CNs, which is that of all systems; None for the order of the catalogue.
     """
 
+    # A fixed order favours the first CNs; with a hash, a constant score is at chance level.
     def tie(entry: tuple[str, float]) -> bytes | int:
         key = entry[0]
         return columns[key] if seed is None else hashlib.sha256(f"{seed}\n{query}\n{key}".encode()).digest()

@@ -280,10 +280,13 @@ def queued(place: Workplace) -> Iterator[Row]:
     )
     one.raters(1)
     for number in range(2):
-        one("queue", f"{search} --queue-size 40")
-        name = one("queue", f"{search} --status-only")["round"]
-        one.fill(name, lambda row: {"label": labels[row["unit_id"]]})
+        (name,) = one("queue", f"{search} --queue-size 40")["tables"]["queues"][number:]
+        one.fill(name["round"], lambda row: {"label": labels[row["unit_id"]]})
         one("adjudicate", "--round queue-*")
-        found = one("queue", f"{search} --status-only")["estimate"]
-        for quantity in ("found", "left", "n_draws", "unseen", "recall", "recall_low", "recall_high"):
-            yield Row(quantity, {"queue": number}, found[quantity], "A22", EXACT if quantity == "left" else REPLACED)
+        tables = one("queue", "--status-only")["tables"]
+        (counts,), estimated = tables["units"], {row["name"]: row for row in tables["estimate"]}
+        found = {"found": counts["found"], "left": counts["all"] - counts["judged"], "n_draws": counts["drawn"]}
+        found |= {"unseen": estimated["unseen"]["value"], "recall": estimated["recall"]["value"]}
+        found |= {f"recall_{end}": estimated["recall"][end] for end in ("low", "high")}
+        for quantity, value in found.items():
+            yield Row(quantity, {"queue": number}, value, "A22", EXACT if quantity == "left" else REPLACED)

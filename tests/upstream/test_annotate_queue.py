@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.queue_replay import needed, needed_at_random, replay
-from fcconan.annotation.active_learning.model import Problem, likeness, standardised
-from fcconan.annotation.active_learning.stopping import decide
-from fcconan.data import read_rows
+from fcconan.annotation import Problem, likeness, standardised
 from tests.upstream.conftest import Release
 
 pytestmark = pytest.mark.upstream
@@ -19,14 +18,14 @@ SEEDS = 3
 
 def pairs(folder: Path, vectors_of: Callable[[list[str]], Any]) -> tuple[Problem, Any]:
     """Bronze with the similarity of HS and CN as the only score."""
-    rows = [row for file in sorted((folder / "bronze").glob("*.parquet")) for row in read_rows(file)]
+    rows = pd.read_parquet(folder / "bronze").to_dict("records")
     queries = {row["hs_id"]: row["hate_speech"] for row in rows}
     corpus = {row["cn_id"]: row["counter_narrative"] for row in rows}
     hs = np.array([list(queries).index(row["hs_id"]) for row in rows])
     cn = np.array([list(corpus).index(row["cn_id"]) for row in rows])
     vectors = vectors_of([*queries.values(), *corpus.values()])
     first, second = vectors[: len(queries)], vectors[len(queries) :]
-    scores = standardised([(first @ second.T)[hs, cn]], len(rows))
+    scores = standardised((first @ second.T)[hs, cn])
     positive = np.array([row["label"] == "appropriate" for row in rows])
     return Problem(hs, cn, likeness(first), likeness(second), scores), positive
 
@@ -55,8 +54,8 @@ def test_the_queue_stops_when_eight_in_ten_are_found(release: Release) -> None:
     vectors = TfidfVectorizer(sublinear_tf=True)
     problem, positive = pairs(release("fc-conan"), lambda texts: vectors.fit_transform(texts).toarray())
     played = replay(problem, positive, estimates=True)
-    wrong = [each for each in played.estimates if not each.low <= 702 - each.found <= each.high]
+    wrong = [each for each in played.estimates if not each["low"] <= 702 - each["found"] <= each["high"]]
     assert wrong == []
-    stop = next(each for each in played.estimates if decide(each, 0.8) == "reached")
-    assert stop.found >= 0.8 * 702
-    assert 3997 - stop.left < 3000
+    stop = next(each for each in played.estimates if each["recall_low"] >= 0.8)
+    assert stop["found"] >= 0.8 * 702
+    assert 3997 - stop["left"] < 3000
