@@ -1,7 +1,6 @@
 """Atomic writes: a file or folder has its old content or the new one, also if the process ends at any moment."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager

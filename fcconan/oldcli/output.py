@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fcconan.data import cleaned, is_writable, trusted
+from fcconan.data import cleaned, trusted
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def check_json_target(path: Path | None, out: Path | None) -> None:
     """
     if path is not None and out is not None and path.resolve().is_relative_to(out.resolve()):
         raise InputError(f"{path} is in the folder {out}, which holds the release only: choose another --json file")
-    if path is not None and not is_writable(path):
+    if path is not None and not path.absolute().parent.is_dir():
         raise InputError(f"{path} cannot be written: choose another --json file, in a folder that is there")
 
 
