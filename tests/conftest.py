@@ -131,14 +131,6 @@ def run_process() -> RunCli:
     return run
 
 
-@functools.cache
-def _commands_made_once() -> Callable[..., Any]:
-    """Returns what gives the commands of an app: a process makes them once, and so do all runs of `run_here`."""
-    import typer.main
-
-    return functools.cache(typer.main.get_command)
-
-
 class _Terminal(io.TextIOWrapper):
     def isatty(self) -> bool:
         return True
@@ -157,7 +149,6 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
     before = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         patch.setattr(sys, "argv", command)
-        patch.setattr("typer.main.get_command", _commands_made_once())
         for name, value in environment.items():
             patch.setenv(name, value)
         code = 0
