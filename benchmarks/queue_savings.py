@@ -29,6 +29,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from fcconan.oldcli.output import print_table
+from fcconan.reporting import make_table
 from queue_replay import Model, needed, needed_at_random, replay
 
 from fcconan.annotation.active_learning.model import (
@@ -48,8 +50,6 @@ from fcconan.annotation.active_learning.stopping import decide
 from fcconan.data.files import read_rows
 from fcconan.data.ids import make_cn_id, make_hs_id
 from fcconan.errors import InputError
-from fcconan.oldcli.output import print_table
-from fcconan.reporting import make_table
 from fcconan.retrieval.dense import SentenceEncoder
 from fcconan.retrieval.systems import TrainingPair
 

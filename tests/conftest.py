@@ -1,6 +1,5 @@
 """Every test runs offline, with caches of its own, and without the mirror unless it asks for it."""
 
-import functools
 import gc
 import io
 import itertools
@@ -12,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings

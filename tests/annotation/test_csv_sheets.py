@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from fcconan.services import AssignOptions, SheetOptions
 
 from fcconan.annotation import import_files
 from fcconan.annotation.assignment.assignments import Blocks
@@ -16,7 +17,6 @@ from fcconan.annotation.tools.files import GivenFile
 from fcconan.annotation.tools.task_view import Question, text_sha
 from fcconan.errors import InputError
 from fcconan.judging import Aspect
-from fcconan.services import AssignOptions, SheetOptions
 from tests.annotation.handed_out import CN, HS, RATERS, REPLIES, campaign_of, withdraw
 
 Row = dict[str, Any]

@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from fcconan.services import StatusOptions, campaign_status
 
 from fcconan.annotation import Campaign, campaign_progress
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Answer, Assignment, Decision, Rater, Unit, create
 from fcconan.annotation.tools.task_view import VERDICT
 from fcconan.errors import InputError
-from fcconan.services import StatusOptions, campaign_status
 from tests.annotation.answered import add_answers, campaign_of, labelled, reply_units, say
 from tests.annotation.handed_out import campaign_of as handed_out
 from tests.conftest import RunCli
