@@ -25,10 +25,9 @@ PATHS = {
     "votes to dataset": [
         "annotate new campaign --task appropriateness --corpus pairs.csv --language en --encoder tfidf "
         "--hs 4 --cns 6 --seed 1",
-        "annotate raters campaign --add-annotators 3 --add-validators 2",
         "annotate assign campaign",
         "annotate simulate campaign --out main",
-        "annotate import campaign main/main-annotator-1.csv main/main-annotator-2.csv main/main-annotator-3.csv",
+        "annotate import campaign main/main-a.csv main/main-b.csv main/main-c.csv",
         "annotate adjudicate campaign",
         "annotate release campaign --out released",
         "build released/recipe.yaml --out dataset",
@@ -49,11 +48,11 @@ def note(frame, event, argument):
     if event == "call" and is_function and code.co_filename.startswith(package):
         seen.add(Path(code.co_filename).relative_to(package).as_posix())
 
-from fcconan.oldcli import app
+from fcconan.cli import app
 
 sys.setprofile(note)
 try:
-    app(sys.argv[2:], standalone_mode=False)
+    app.meta(sys.argv[2:], exit_on_error=False, print_error=False)
 finally:
     sys.setprofile(None)
     Path(sys.argv[1]).write_text(json.dumps(sorted(seen)), encoding="utf-8")
@@ -91,6 +90,9 @@ def main() -> None:
         for path, commands in PATHS.items():
             modules: set[str] = set()
             for command in commands:
+                if command == "annotate assign campaign":
+                    raters = "rater,role\na,annotator\nb,annotator\nc,annotator\nd,validator\n"
+                    (folder / "campaign" / "raters.csv").write_text(raters, encoding="utf-8")
                 done = subprocess.run(
                     [sys.executable, "-c", TRACER, "seen.json", *command.split()],
                     cwd=folder,
@@ -100,7 +102,7 @@ def main() -> None:
                 if done.returncode:
                     sys.exit(f"{command}: {done.stderr.strip()}")
                 modules |= set(json.loads((folder / "seen.json").read_text(encoding="utf-8")))
-            found[path] = sorted(each for each in modules if not each.startswith("oldcli"))
+            found[path] = sorted(modules - {"cli.py"})
             print(f"{path:24} {len(found[path]):4}")
     if len(sys.argv) > 1:
         Path(sys.argv[1]).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

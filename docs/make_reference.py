@@ -3,9 +3,7 @@
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import typer
 from rich.console import Console
 
 from fcconan import cli
@@ -14,7 +12,6 @@ from fcconan.building.kinds import campaign, dialogues, exhaustive, pairs, ratin
 from fcconan.building.recipes import load_recipe
 from fcconan.data import PAIR, PUBLISHED, QRELS, RATING, REPLY, TEXT_BY_ID, VOTE, recipe_names
 from fcconan.data.descriptions import describe_column, describe_config
-from fcconan.oldcli import app
 
 EXTRA = {name: kind for recipe in recipe_names() for name, kind in load_recipe(recipe).extra_columns.items()}
 DATASETS = {  # the configs with the same columns, and all columns that any dataset has
@@ -46,25 +43,14 @@ def columns_page() -> Iterator[str]:
             yield from ("", *table_lines([(c, type_name(columns[c]), "; or ".join(meanings[c])) for c in columns]))
 
 
-def options_page(words: str, command: Any, parent: Any = None) -> Iterator[str]:
-    """Yields the lines of the help of a command, or of the commands of a group; rare options are shown, too."""
-    context = typer.Context(command, info_name=words.split()[-1], parent=parent, terminal_width=110)
-    for parameter in command.params:
-        parameter.hidden = False
-    yield "# Options\n\nThe help of all commands.\n" if parent is None else f"\n## {words}\n"
-    yield f"```text\n{command.get_help(context)}\n```"
-    for name, each in getattr(command, "commands", {}).items():
-        yield from options_page(f"{words} {name}", each, context)
-
-
 def help_of(name: str) -> str:
-    """Returns the section of a command that is a function."""
+    """Returns the section of a command."""
     console = Console(width=110, record=True, file=io.StringIO())
-    cli.app.help_print([name], console=console)
-    return f"\n## fcconan {name}\n\n```text\n{console.export_text()}```"
+    cli.app.help_print(name.split(), console=console)
+    return f"\n## {' '.join(['fcconan', *name.split()])}\n\n```text\n{console.export_text()}```"
 
 
 if __name__ == "__main__":
-    options = [*options_page("fcconan", typer.main.get_command(app)), *map(help_of, cli.COMMANDS)]
+    options = ["# Options\n\nThe help of all commands.", *map(help_of, ["", *sorted(cli.COMMANDS)])]
     for page, lines in (("columns", columns_page()), ("options", options)):
         Path(__file__).with_name(f"{page}.md").write_text("\n".join([*lines, ""]), encoding="utf-8")

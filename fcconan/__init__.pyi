@@ -58,14 +58,6 @@ from .scoring import (
     metrics as metrics,
     rank as rank,
 )
-from .services import (
-    HydrateOptions as HydrateOptions,
-    HydrateResult as HydrateResult,
-    PublishOptions as PublishOptions,
-    PublishResult as PublishResult,
-    hydrate as hydrate,
-    publish as publish,
-)
 
 __version__: str
 __all__: list[str]

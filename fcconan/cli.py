@@ -98,14 +98,11 @@ COMMANDS = {
     ),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
-# Commands that have not moved yet.
-OLD = {
-    "hydrate": "Add the texts to a labels-only dataset.",
-    "publish": "Publish a dataset on the Hub.",
+# Groups of commands.
+GROUPS = {
+    "judge": "Rate and compare replies, and measure judges.",
     "annotate": "Run an annotation campaign.",
 }
-# Groups of commands.
-GROUPS = {"judge": "Rate and compare replies, and measure judges."}
 # Commands with a table for a paper, and commands with rows that other commands read.
 OF = {"latex": {"bench", "correlate", "rank"}, "out": {"generate", "judge compare", "judge rate", "metrics"}}
 NONE = ("None", "False", "()", "{}")  # defaults that the help leaves out
@@ -125,7 +122,7 @@ app = App(
     help_format="plaintext",
     result_action="return_value",
 )
-for name, line in (OLD | GROUPS).items():
+for name, line in GROUPS.items():
     app.command(App(name=name, help=line))
 for name, (place, line) in COMMANDS.items():
     group, _, verb = name.rpartition(" ")
@@ -161,7 +158,7 @@ def run(
     """
     if config is not None:
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
-        if nested := app.config[0].config.keys() & {*COMMANDS, *OLD}:
+        if nested := app.config[0].config.keys() & {*COMMANDS}:
             raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
     # The library hands --out to commands that have it themselves, for a folder or a file that they write.
     following = zip(words, (*words[1:], ""), strict=True)
@@ -197,11 +194,6 @@ def run(
 def main() -> None:
     """Runs the command line and exits: 2 for bad input, 1 for other failures."""
     words = sys.argv[1:]
-    named = [word for word in words if word != "--debug"][:2]
-    if {*named[:1]} & {*OLD} and " ".join(named) not in COMMANDS:
-        from fcconan import oldcli
-
-        oldcli.main()
     if debug := "--debug" in words:
         words.remove("--debug")
         os.environ["FCCONAN_DEBUG"] = "1"  # also for errors of users' systems, after which other queries continue

@@ -1,6 +1,5 @@
 """Every test runs offline, with caches of its own, and without the mirror unless it asks for it."""
 
-import functools
 import gc
 import io
 import itertools
@@ -12,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -132,14 +130,6 @@ def run_process() -> RunCli:
     return run
 
 
-@functools.cache
-def _commands_made_once() -> Callable[..., Any]:
-    """Returns what gives the commands of an app: a process makes them once, and so do all runs of `run_here`."""
-    import typer.main
-
-    return functools.cache(typer.main.get_command)
-
-
 class _Terminal(io.TextIOWrapper):
     def isatty(self) -> bool:
         return True
@@ -158,7 +148,6 @@ def run_here(*arguments: object, **environment: str) -> subprocess.CompletedProc
     before = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(streams[0]), redirect_stderr(streams[1]):
         patch.setattr(sys, "argv", command)
-        patch.setattr("typer.main.get_command", _commands_made_once())
         for name, value in environment.items():
             patch.setenv(name, value)
         code = 0

@@ -23,7 +23,7 @@ def test_every_package_has_a_layer_and_a_face() -> None:
     layers = contracts["importlinter:contract:layers"]["layers"].split()
     packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert set(layers) == packages | {"cli", "errors", "groups", "latex", "parallel", "parsing", "report", "result"}
-    assert set(FACES) == packages - {"oldcli"}
+    assert set(FACES) == packages
     for name in FACES:
         contract = contracts[f"importlinter:contract:face-{name}"]
         assert contract["protected_modules"] == f"fcconan.{name}.**"

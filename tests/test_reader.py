@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from fcconan import Bootstrap, InputError, Result, Rows, rank
+from fcconan import Bootstrap, InputError, Result, Rows, metrics, rank
+from fcconan.data import make_cn_id, make_hs_id, make_item_id, make_reply_id, read
 
 NONE = Bootstrap(resamples=0)
 SYSTEMS = ("None", "NA", "Señor; Ñu, the 2nd")  # texts that readers take for something else
@@ -153,3 +154,64 @@ def test_two_frames_with_the_same_cells_under_other_names_have_other_signatures(
     frame = pd.DataFrame({"item_id": ["i1", "i1"], "system": ["A", "B"], "kind": [1, 2]})
     names = {rank(frame.rename(columns={"kind": name})).identity["data"] for name in ("kind", "cruel")}
     assert len(names) == 2
+
+
+HS, CN, REFERENCE = "The Ombrey never return a book.", "They return them early.", "The list says otherwise."
+
+
+def replies(*rows: dict[str, Any], **rename: str) -> list[dict[str, Any]]:
+    frame, _, _ = read("replies", [*rows], rows=Rows(rename=rename))
+    return [*frame.to_dict("records")]
+
+
+def test_missing_ids_of_replies_follow_from_their_texts() -> None:
+    [found] = replies({"HS": HS, "counter_narrative": CN, "reference": REFERENCE, "system": "s"})
+    hs = make_hs_id(HS)
+    item = make_item_id(hs, [make_cn_id(REFERENCE)])
+    assert (found["hs_id"], found["item_id"]) == (hs, item)
+    assert found["reply_id"] == make_reply_id(item, "s", CN)
+    [other] = replies({"hate_speech": HS, "text": CN, "source_id": 7.0})
+    assert other["item_id"] == make_item_id(hs, [])
+    assert other["reply_id"] == make_reply_id(other["item_id"], "unknown", CN, "7")
+    [pair] = replies({"hate_speech": HS, "text": CN, "pair_id": 0})
+    assert pair["reply_id"] == "0"
+
+
+def test_ids_of_replies_are_independent_of_renamed_columns() -> None:
+    rows = [{"hate_speech": HS, "text": CN, "model": name} for name in ("s", "t", "s")]
+    plain = make_item_id(make_hs_id(HS), [])
+    found = replies(*rows[:2], system="model")
+    assert [row["system"] for row in found] == ["s", "t"]
+    assert found[0]["reply_id"] == make_reply_id(plain, "unknown", CN)
+    assert found[1]["reply_id"] == make_reply_id(plain, "unknown", CN, "/2")
+    with pytest.raises(InputError, match=r"has the reply re-.* twice: remove one"):
+        metrics(
+            [{**row, "references": [REFERENCE]} for row in rows],
+            metric=["rouge-l"],
+            rows=Rows(rename={"system": "model"}),
+        )
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        (None, []),
+        (["A.", None], ["A."]),
+        ('["A.", "B."]', ["A.", "B."]),
+        ("['A.', \"It's B.\", None]", ["A.", "It's B."]),
+        ("[sic] A.", ["[sic] A."]),
+        ("", []),
+        ("7", ["7"]),
+    ],
+)
+def test_references_are_a_list_json_or_a_text(cell: Any, expected: list[str]) -> None:
+    [found] = replies({"hate_speech": HS, "text": CN, "references": cell})
+    assert found["references"] == expected
+
+
+def test_an_empty_reply_is_empty_whatever_other_columns_hold() -> None:
+    """The reference must never be judged in the place of a reply that a system did not give."""
+    [found] = replies({"hate_speech": HS, "predicted": "", "counter_narrative": REFERENCE}, text="predicted")
+    assert found["text"] == ""
+    with pytest.raises(InputError, match="has no column hate_speech, only text: name it"):
+        replies({"text": CN})

@@ -68,8 +68,9 @@ def best_of(repeats: int, cases: Mapping[str, Callable[[], object]]) -> Times:
 
 def mt_conan(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Return the distinct HS and CNs of MT-CONAN."""
-    from fcconan.building.releases import table_path
     from fcconan.data.parquet import read_table
+
+    from fcconan.building.releases import table_path
 
     fcconan.build("mt-conan", folder / "mt-conan", progress=False)
     rows = read_table(folder / "mt-conan" / table_path("pairs", "train"))

@@ -8,16 +8,15 @@ from .addresses import (
     without_secrets as without_secrets,
 )
 from .atomic import (
-    is_writable as is_writable,
+    new_file as new_file,
     new_folder as new_folder,
-    temporary_folder as temporary_folder,
     write_whole as write_whole,
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
     MAPPED_COLUMNS as MAPPED_COLUMNS,
     TEXTS as TEXTS,
-    check_there as check_there,
+    UNKNOWN as UNKNOWN,
     first_column as first_column,
 )
 from .content import (
@@ -42,13 +41,12 @@ from .descriptions import (
 )
 from .files import (
     SUFFIXES as SUFFIXES,
-    RowWriter as RowWriter,
     list_configs as list_configs,
-    parse_json as parse_json,
     part_files as part_files,
+    read_file as read_file,
     read_rows as read_rows,
+    read_table as read_table,
     read_text as read_text,
-    row_file as row_file,
 )
 from .forms import (
     MOST_WORDS as MOST_WORDS,
@@ -81,7 +79,6 @@ from .ids import (
     make_reply_id as make_reply_id,
     name_with_hash as name_with_hash,
     normalise as normalise,
-    optional_id as optional_id,
     short_hash as short_hash,
 )
 from .leakage import (
@@ -101,20 +98,12 @@ from .manifest import (
     MANIFEST as MANIFEST,
     read_manifest as read_manifest,
 )
-from .parquet import (
-    read_schema as read_schema,
-    read_table as read_table,
-)
 from .reader import (
     RowSource as RowSource,
     add_replies as add_replies,
     read as read,
     read_file as read_file,
     reply_texts as reply_texts,
-)
-from .reply_ids import (
-    UNKNOWN as UNKNOWN,
-    reply_metadata as reply_metadata,
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,
@@ -153,11 +142,6 @@ from .sources import (
     fetch as fetch,
     fetch_all as fetch_all,
     is_available as is_available,
-)
-from .tables import (
-    PlacedRow as PlacedRow,
-    Table as Table,
-    open_table as open_table,
 )
 from .terminal import (
     DEBUG_VARIABLE as DEBUG_VARIABLE,

@@ -1,9 +1,6 @@
 """Ids: hashes, content ids of texts, and ids in rows.
 
 An id depends on the text only: the same message has the same id in all files. The rule is versioned.
-
-JSONL and parquet may have numbers as ids, and pandas turns a column of integers into floats if a cell is empty. Ids are
-therefore compared as text (see `optional_id`).
 """
 
 import ast
@@ -13,12 +10,10 @@ import math
 import re
 import unicodedata
 import warnings
-from collections.abc import Iterable, Mapping
-from numbers import Integral, Real
+from collections.abc import Iterable
+from numbers import Real
 from pathlib import Path
 from typing import Any
-
-from fcconan.errors import InputError
 
 
 def file_sha256(path: Path) -> str:
@@ -125,50 +120,11 @@ def decode_conan_id(source_id: str) -> dict[str, str] | None:
     }
 
 
-Row = Mapping[str, Any]
 ID_COLUMNS = (
     "reply_id", "pair_id", "item_id", "hs_id", "source_id", "system", "system_a", "system_b", "reply_a", "reply_b",
     "rater",
 )  # fmt: skip
-_EXACT = 2**53  # larger integers are not exact as floats
-
-
-def optional_id(row: Row, column: str, place: str) -> str | None:
-    """Returns an id or a name as text; None if the column is missing or the cell is None, empty or nan.
-
-    Integers give the same id in all types: 1, 1.0, "1" and "1.0". All other texts are unchanged.
-
-    Args:
-        row: The row.
-        column: Name of the column.
-        place: Position of the row, for messages.
-
-    Raises:
-        InputError: The value is a fraction or a truth value, or neither text nor number.
-    """
-    value = row.get(column)
-    if isinstance(value, str):
-        if value.endswith(".0") and value[:-2].removeprefix("-").isdecimal():
-            return value[:-2]
-        return value or None
-    if is_missing(value):
-        return None
-    if not isinstance(value, bool) and isinstance(value, Integral):
-        return str(int(value))
-    if not isinstance(value, bool) and isinstance(value, Real):
-        number = float(value)
-        if number.is_integer() and abs(number) <= _EXACT:
-            return str(int(number))
-    raise _refused(row, column, place)
-
-
-def with_ids(row: Row, place: str) -> dict[str, Any]:
-    """Returns a row whose ids are text or None.
-
-    Raises:
-        InputError: As in `optional_id`.
-    """
-    return {**row, **{column: optional_id(row, column, place) for column in ID_COLUMNS if column in row}}
+EXACT = 2**53  # larger integers are not exact as floats
 
 
 def is_missing(value: Any) -> bool:
@@ -193,14 +149,15 @@ def cell_list(value: Any) -> list[Any]:
 
 
 def cell_text(value: Any) -> str:
-    """Returns a cell as options name it, which is the same for all file formats."""
+    """Returns a cell as text, which is the same for all file formats: 1, 1.0, "1" and "1.0" are one id.
+
+    JSONL and Parquet may have numbers as ids, and pandas turns integers into floats if a cell is empty.
+    """
     if is_missing(value):
         return "None"
-    try:
-        return optional_id({"cell": value}, "cell", "") or ""
-    except InputError:
-        return str(value)
-
-
-def _refused(row: Row, column: str, place: str) -> InputError:
-    return InputError(f"{place}: {column} is {row.get(column)!r}, expected a name or an id; correct the row")
+    if isinstance(value, str):
+        is_number = value.endswith(".0") and value[:-2].removeprefix("-").isdecimal()
+        return value[:-2] if is_number else value
+    if not isinstance(value, bool) and isinstance(value, Real) and float(value).is_integer() and abs(value) <= EXACT:
+        return str(int(value))
+    return str(value)

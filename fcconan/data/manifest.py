@@ -3,12 +3,12 @@
 The reader validates each manifest, because folders may come from the Hub or from other versions of the package.
 """
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError, model_validator
 
-from fcconan.data.files import parse_json
 from fcconan.errors import InputError
 
 MANIFEST = "manifest.json"
@@ -96,7 +96,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        manifest: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         Manifest.model_validate(manifest)
     except FileNotFoundError as error:
         raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error

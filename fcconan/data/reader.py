@@ -1,22 +1,28 @@
 """The reader of rows: files, dataset folders, names and objects as data frames of one kind of row."""
 
 import hashlib
-import io
-import json
 import pkgutil
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.columns import MAPPED_COLUMNS, NEEDED, TEXTS, first_column
+from fcconan.data.columns import MAPPED_COLUMNS, NEEDED, TEXTS, UNKNOWN, first_column
 from fcconan.data.content import did_you_mean
-from fcconan.data.files import SUFFIXES, list_configs, part_files
-from fcconan.data.ids import ID_COLUMNS, cell_list, cell_text, is_missing, name_with_hash
+from fcconan.data.files import SUFFIXES, list_configs, part_files, read_file
+from fcconan.data.ids import (
+    ID_COLUMNS,
+    cell_list,
+    cell_text,
+    is_missing,
+    make_cn_id,
+    make_hs_id,
+    make_item_id,
+    make_reply_id,
+    name_with_hash,
+)
 from fcconan.data.manifest import MANIFEST, read_manifest
 from fcconan.data.schemas import ABOUT_REPLY, COMPARISON, PAIR, RATING, REPLY, VOTE
-from fcconan.data.tables import open_table
 from fcconan.errors import InputError
 from fcconan.groups import Rows
 from fcconan.result import Result
@@ -70,15 +76,8 @@ def read(
     if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
         raise InputError(f"{', '.join(map(str, sources))}: files have no splits: leave --split out")
     parts = [_load(kinds, source, rows.split) for source in sources]
-    renamed = [
-        part.assign(**{ours: part[theirs] for ours, theirs in rows.rename.items() if theirs in part})
-        for part, _ in parts
-    ]
-    if ids and kind == "replies":  # the old reader derives those of a source without them
-        named = {"reply_id", "item_id", "system"}
-        renamed = [
-            part if named <= {*part} else open_table("replies", [part], complete=False).to_frame() for part in renamed
-        ]
+    derives = ids and kind == "replies"
+    renamed = [_with_ids(part, rows.rename, name) if derives else _renamed(part, rows.rename) for part, name in parts]
     frame, name = pd.concat(renamed, ignore_index=True), "+".join(name for _, name in parts)
     frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
     if unknown := [ours for ours in rows.rename if ours not in MAPPED_COLUMNS]:
@@ -129,6 +128,69 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
         source = source.to_pandas()
     frame = source.copy() if isinstance(source, pd.DataFrame) else pd.DataFrame([*source])
     return frame, f"rows@{_hash(frame)}"
+
+
+def _renamed(frame: "DataFrame", rename: Mapping[str, str]) -> "DataFrame":
+    return frame.assign(**{ours: frame[theirs] for ours, theirs in rename.items() if theirs in frame})
+
+
+def _with_ids(frame: "DataFrame", rename: Mapping[str, str], name: str) -> "DataFrame":
+    """Returns replies with renamed columns, texts and ids.
+
+    Replies without `reply_id` or `pair_id` get ids by version 2 of the rule: a hash of item, system, text and
+    `source_id` under the names of this package, without renamed columns, so that the id of a row is independent of
+    `--rename`. Rows with one hash but other renamed systems or items get `/2`, `/3` ... behind their `source_id`.
+
+    Raises:
+        InputError: There are neither ids nor texts.
+    """
+    found = _renamed(frame, rename)
+    if "reply_id" in found or found.empty:
+        return found
+    for column in TEXTS:
+        theirs = column if column in rename else first_column(dict.fromkeys(found), column)
+        if column in NEEDED["replies"] and theirs not in found:
+            lost = f"name it with --rename.{column} COLUMN"
+            raise InputError(f"{name} has no column {column}, only {', '.join(frame)}: {lost}")
+        found[column] = [*found[theirs]] if theirs in found else None
+    found["references"] = found["references"].map(_listed)
+    for column in NEEDED["replies"]:
+        found[column] = ["" if is_missing(cell) else str(cell) for cell in found[column]]
+    own = frame.drop(columns=[*TEXTS], errors="ignore").assign(**{each: found[each] for each in NEEDED["replies"]})
+    theirs = first_column(dict.fromkeys(frame), "references")
+    own["references"] = frame[theirs].map(_listed) if theirs else [[] for _ in range(len(frame))]
+    own, about = _about(own), _about(found)
+    seen: dict[str, list[str]] = {}
+    reply_ids = []
+    for given, mine, told in zip(found.get("pair_id", [None] * len(found)), own, about, strict=True):
+        key, mapped = make_reply_id(*mine[1:]), make_reply_id(*told[1:])
+        earlier = seen.setdefault(key, [])
+        if earlier and mapped not in earlier:
+            key = make_reply_id(*mine[1:4], f"{mine[4]}/{len(earlier) + 1}")
+        earlier.append(mapped)
+        reply_ids.append(key if is_missing(given) else cell_text(given))
+    hs, item, system, _, _ = zip(*about, strict=True)
+    return found.assign(reply_id=reply_ids, hs_id=hs, item_id=item, system=system)
+
+
+def _about(frame: "DataFrame") -> list[tuple[str, str, str, str, str]]:
+    """Returns HS, item, system, text and record of each reply; missing ones are derived."""
+    found = []
+    for row in frame.to_dict("records"):
+        hs, item, system, source = (
+            None if is_missing(row.get(each)) else cell_text(row[each])
+            for each in ("hs_id", "item_id", "system", "source_id")
+        )
+        hs = hs or make_hs_id(row["hate_speech"])
+        item = item or make_item_id(hs, [make_cn_id(text) for text in row["references"]])
+        found.append((hs, item, system or UNKNOWN, row["text"], source or ""))
+    return found
+
+
+def _listed(cell: Any) -> list[str]:
+    """Returns the references of a reply as a list, without missing ones."""
+    cells = [*cell] if hasattr(cell, "tolist") else cell_list(cell)
+    return [str(each) for each in cells if not is_missing(each)]
 
 
 def _hash(frame: "DataFrame") -> str:
@@ -235,8 +297,6 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     Raises:
         InputError: There is no column of texts, or a reply occurs twice.
     """
-    import numpy as np
-
     there = {each: first_column(dict.fromkeys(replies), each) for each in TEXTS}
     if there["text"] is None:
         raise InputError(f"{name} has no column text, only {', '.join(replies)}: name it with --rename.text COLUMN")
@@ -247,47 +307,5 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
         found[each] = [*replies[theirs]] if theirs else ""
     for each in ("text", "hate_speech"):
         found[each] = ["" if is_missing(cell) else str(cell) for cell in found[each]]
-    lists = [[*cell] if isinstance(cell, np.ndarray) else cell_list(cell) for cell in found["references"]]
-    found["references"] = [[each for each in own if not is_missing(each) and str(each).strip()] for own in lists]
+    found["references"] = [[each for each in _listed(cell) if each.strip()] for cell in found["references"]]
     return found
-
-
-def read_file(path: Path) -> "DataFrame":
-    """Returns the rows of a file as a data frame. Cells of CSV and TSV are texts; empty cells are None.
-
-    Raises:
-        InputError: The file does not exist, or cannot be read in the format of its suffix.
-    """
-    import pandas as pd
-
-    if not path.is_file():
-        raise InputError(f"there is no file {path}: check the path")
-    try:
-        if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        text = _decoded(path)
-        if path.suffix == ".jsonl":
-            return pd.DataFrame([json.loads(line) for line in text.split("\n") if line.strip()])
-        separator = max(",;\t", key=text.partition("\n")[0].count)
-        # Texts such as `None` and `NA` are texts; an empty cell is missing.
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
-            how: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True, "index_col": False}
-            frame = pd.read_csv(io.StringIO(text), sep=separator, **how)
-        if separator == ";":  # of spreadsheets with a decimal comma
-            frame = frame.replace(r"^(-?\d+),(\d+)$", r"\1.\2", regex=True)
-        frame = frame.loc[:, ~frame.columns.str.startswith("Unnamed:")]  # without a name, such as an index
-        return frame.rename(columns=str.strip).replace("", None)
-    except (ValueError, pd.errors.ParserWarning) as error:
-        raise InputError(f"{path} cannot be read ({error}): check the file") from error
-
-
-def _decoded(path: Path) -> str:
-    """Returns the text of a file in UTF-8, UTF-16 with its mark, or cp1252, as spreadsheets write them."""
-    raw = path.read_bytes()
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return raw.decode("utf-16")
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return raw.decode("cp1252")

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from fcconan.oldcli import app
 
 from fcconan.building import build, hydrate, load_recipe
 from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
-from fcconan.oldcli import app
 from tests import small
 from tests.conftest import RunCli
 

@@ -4,8 +4,8 @@ import csv
 from pathlib import Path
 
 import pytest
-
 from fcconan.services import cached_folder
+
 from tests.cli.judging import recorded
 from tests.conftest import RunCli
 
