@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from fcconan.annotation.lookups import Lookup
-from fcconan.data import YamlFile, explain_error, locked, new_folder, read_rows, write_whole
+from fcconan.data import locked, new_folder, read_rows, read_yaml, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -236,12 +236,7 @@ class Campaign:
         self._tables: dict[str, tuple[tuple[int, int, int], list[Any]]] = {}
         if not (folder / SETTINGS).is_file():
             raise InputError(f"{folder} has no {SETTINGS}: create a campaign with `fcconan annotate new`")
-        file = YamlFile(folder / SETTINGS)
-        try:
-            self.settings = Settings.model_validate(file.data)
-        except ValidationError as error:
-            keys = list(Settings.model_fields)
-            raise InputError(explain_error(file, error, whole="the campaign", known_keys=lambda _: keys)) from error
+        self.settings: Settings = read_yaml(folder / SETTINGS, Settings)
         self.task: Task = load_task(folder / "task.yaml")
 
     @property

@@ -11,7 +11,7 @@ from fcconan.annotation.campaigns import MAIN, Campaign, Row
 from fcconan.annotation.release import Published, published_rows, without_label
 from fcconan.annotation.tools.guidelines import campaign_template
 from fcconan.building import TIER_RULES, Recipe, TierRule, find_builder, load_recipe, load_tier_rule
-from fcconan.data import RowWriter, YamlFile, file_sha256, new_folder
+from fcconan.data import RowWriter, file_sha256, new_folder, read_yaml
 from fcconan.errors import InputError
 
 RECIPE = "recipe.yaml"
@@ -133,7 +133,7 @@ def _before(campaign: Campaign, out: Path) -> Row:
     path = out / RECIPE
     if not path.is_file():
         raise InputError(f"{out} has files but no {RECIPE} of a campaign: choose an empty or new folder")
-    found = YamlFile(path).data
+    found = read_yaml(path)
     if (found.get("kind"), found.get("name")) != ("campaign", campaign.settings.name):
         raise InputError(f"{path} does not belong to the campaign {campaign.settings.name!r}: choose another --out")
     return {key: found[key] for key in _template() if key in found}

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import Expectations, Recipe, load_recipe
-from fcconan.data import cleaned, trusted
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -100,10 +99,7 @@ def build_tables(
     files = fetch_all(
         recipe.sources,
         folder=recipe.folder,
-        name=recipe.name,
         terms=recipe.card.terms,
-        jobs=jobs,
-        progress=progress,
     )
     with status(f"{recipe.name}: building", progress):
         built = find_builder(recipe, rule)(files)
@@ -182,7 +178,7 @@ def status(message: str, progress: bool | None) -> Iterator[None]:
         yield
         return
     from rich.console import Console
-    from rich.markup import escape
+    from rich.text import Text
 
-    with Console(file=trusted(sys.stderr)).status(escape(cleaned(message))):
+    with Console(file=sys.stderr).status(Text(message)):
         yield

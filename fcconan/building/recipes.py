@@ -1,21 +1,17 @@
 """Recipes of datasets: pinned sources, column mapping, card text, and expected counts."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     Field,
-    ValidationError,
     ValidationInfo,
     field_validator,
 )
 
 from fcconan.building.tiers import TIER_RULES, TierRule
-from fcconan.data import PAIR, Location, Model, Source, YamlFile, explain_error, recipe_path
-from fcconan.errors import InputError
+from fcconan.data import PAIR, Model, Source, read_yaml, recipe_path
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` does not allow hyphens here.")]
@@ -218,33 +214,13 @@ def load_recipe(name: str) -> Recipe:
         name: A recipe of the catalogue, or the path of a recipe file.
 
     Raises:
-        InputError: The recipe is unknown, or does not match the schema; the message names the line.
+        InputError: The recipe is unknown, or does not match the schema; the message names the key.
 
     Examples:
         >>> load_recipe("demo").title
         'fcconan demo'
     """
     path = recipe_path(name)
-    file = YamlFile(path)
-    try:
-        recipe = Recipe.model_validate(file.data)
-    except ValidationError as error:
-        raise InputError(explain_error(file, error, whole="the recipe", known_keys=_known_keys)) from error
+    recipe: Recipe = read_yaml(path, Recipe)
     recipe._folder = path.resolve().parent
     return recipe
-
-
-def _known_keys(location: Location) -> list[str]:
-    """Returns the known keys at a location: those of the innermost model on its path."""
-    model: type[BaseModel] = Recipe
-    for part in location[:-1]:
-        entry = model.model_fields.get(str(part))
-        model = next(_models(entry.annotation), model) if entry is not None else model
-    return list(model.model_fields)
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models(part)

@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from fcconan.data import Location, YamlFile, explain_error, tier_rule_names, tier_rule_path
+from fcconan.data import read_yaml, tier_rule_names, tier_rule_path
 from fcconan.errors import InputError
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
@@ -56,10 +56,6 @@ class JudgedPair:
     label: str
     valid: bool
     roles: frozenset[str] = frozenset({ANNOTATOR})
-
-
-_NAMES = ", ".join(get_args(TierName))
-_WRONG_FORM = ("list_type", "model_type")
 
 
 class Tier(BaseModel):
@@ -184,21 +180,10 @@ def load_tier_rule(name: str) -> TierRule:
         name: A rule of the catalogue, or the path of a file (it ends in `.yaml` or `.yml`).
 
     Raises:
-        InputError: The rule is unknown, or does not match the schema; the message names file and line.
+        InputError: The rule is unknown, or does not match the schema; the message names file and key.
     """
-    file = YamlFile(tier_rule_path(name))
-    try:
-        return TierRule.model_validate(file.data)
-    except ValidationError as error:
-        message = explain_error(file, error, whole="the tier rule", known_keys=tier_rule_keys)
-        if error.errors()[0]["type"] in _WRONG_FORM:
-            message += f"; a tier has the form {{name: gold, agreement: [unanimous]}}, its name is one of {_NAMES}"
-        raise InputError(message) from error
-
-
-def tier_rule_keys(location: Location) -> list[str]:
-    """Returns the known keys at a location in a tier rule."""
-    return list((Tier if "tiers" in location[:-1] else TierRule).model_fields)
+    rule: TierRule = read_yaml(tier_rule_path(name), TierRule)
+    return rule
 
 
 TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}

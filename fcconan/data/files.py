@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from fcconan.data.addresses import one_line
 from fcconan.data.atomic import new_file
 from fcconan.data.content import check_built
+from fcconan.data.messages import one_line
 from fcconan.data.schemas import DTYPES, LIST_TYPES, Columns
 from fcconan.errors import InputError
 

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fcconan.data.addresses import one_line
+from fcconan.data.messages import one_line
 from fcconan.errors import InputError
 
 # Errors of damaged files: thrift, zstd, base64, UTF-8 of names and values, sizes beyond the memory.

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from fcconan.data import DEBUG_VARIABLE, TRACEBACK, hub_address, is_debugging, protect_streams, show_traceback
+from fcconan.data import printable, show_traceback
 from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     annotate,
@@ -56,9 +56,7 @@ def _options(
     ] = False,
 ) -> None:
     if debug:
-        os.environ[DEBUG_VARIABLE] = "1"  # worker processes inherit it
-    if "HF_ENDPOINT" in os.environ:
-        hub_address()  # before any library imports the Hub's client, which fails on a wrong address and prints it
+        os.environ["FCCONAN_DEBUG"] = "1"  # worker processes inherit it
     if version:
         import fcconan
 
@@ -87,13 +85,12 @@ def main() -> None:
             setattr(sys, name, io.TextIOWrapper(io.FileIO(os.devnull, "w"), encoding="utf-8"))
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")  # a path need not be Unicode
-    protect_streams()
-    debug = os.environ.get(DEBUG_VARIABLE)
+    debug = os.environ.get("FCCONAN_DEBUG")
     try:
         _run()
     finally:
         if debug is None:
-            os.environ.pop(DEBUG_VARIABLE, None)
+            os.environ.pop("FCCONAN_DEBUG", None)
 
 
 def _run() -> None:
@@ -131,8 +128,10 @@ def _run() -> None:
         loop = str(error).removeprefix("Symlink loop from ")  # of `Path.resolve`, before Python 3.13
         if isinstance(error, RuntimeError) and loop != str(error):
             _fail(f"{loop} is a symbolic link that leads to itself: give the file or folder that is meant", 2)
-        hint = "report it with this traceback" if is_debugging() else TRACEBACK
-        _fail(f"unexpected error ({type(error).__name__}: {' '.join(str(error).split())[:300]}): {hint}", 1)
+        _fail(
+            f"unexpected error ({type(error).__name__}: {str(error)[:300]}): `fcconan --debug COMMAND` shows more",
+            1,
+        )
     sys.exit(status if isinstance(status, int) else 0)
 
 
@@ -172,5 +171,5 @@ def _fail(message: str, code: int) -> None:
     if len(message) > LONGEST:
         half = LONGEST // 2
         message = f"{message[:half]} ... ({len(message) - 2 * half} more characters) ... {message[-half:]}"
-    print(f"fcconan: {message}", file=sys.stderr)
+    print(printable(f"fcconan: {message}"), file=sys.stderr)
     sys.exit(code)

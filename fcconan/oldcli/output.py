@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fcconan.data import cleaned, is_writable, trusted
+from fcconan.data import is_writable, printable
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,11 +30,10 @@ def print_table(table: "DisplayTable") -> None:
     from fcconan.reporting import number_columns
 
     # A pipe has no width of its own: give the table all it needs, so that no cell is broken.
-    # Rich draws with escape sequences, so it writes to the trusted stream, and everything that it shows is cleaned.
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 1_000
-    console = Console(file=trusted(sys.stdout), width=width, height=_HEIGHT, highlight=False)
-    console.print(cleaned(table.title), markup=False, emoji=False)
-    columns = [[cleaned(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
+    console = Console(file=sys.stdout, width=width, height=_HEIGHT, highlight=False)
+    console.print(printable(table.title), markup=False, emoji=False)
+    columns = [[printable(cell) for cell in column] for column in zip(table.columns, *table.rows, strict=True)]
     widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
     is_number = number_columns(table)
     for places in _fitting(widths, console.width):

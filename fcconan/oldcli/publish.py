@@ -7,14 +7,14 @@ from fcconan.oldcli.command import Command
 
 
 def _show(result: "services.PublishResult", verbose: bool) -> None:
-    from fcconan.data import printable_name
+    from fcconan.data import printable
     from fcconan.oldcli.output import print_table
     from fcconan.publishing import format_columns
     from fcconan.reporting import make_table
 
     publication = result.publication
     plan, done = publication.plan, publication.done
-    columns = {"file": lambda row: printable_name(row["file"]), "change": "change", "bytes": "bytes"}
+    columns = {"file": lambda row: printable(row["file"]), "change": "change", "bytes": "bytes"}
     print_table(make_table(f"{plan.contents.name} to {publication.url}", result.rows(), columns))
     lines = [
         f"Repository: {'exists' if plan.remote.exists else 'will be created'}; new visibility: {plan.visibility}."
@@ -24,9 +24,9 @@ def _show(result: "services.PublishResult", verbose: bool) -> None:
     if plan.restricted:
         lines.append(f"Restricted text: {format_columns(plan.restricted)}.")
     if plan.kept:
-        lines.append(f"Other files in the repository, unchanged: {', '.join(map(printable_name, plan.kept))}.")
+        lines.append(f"Other files in the repository, unchanged: {', '.join(map(printable, plan.kept))}.")
     if plan.contents.left_out:
-        lines.append(f"Not published: {', '.join(map(printable_name, plan.contents.left_out))}.")
+        lines.append(f"Not published: {', '.join(map(printable, plan.contents.left_out))}.")
     lines += [*plan.contents.notes, *plan.notes]
     if plan.is_done:
         lines.append(f"Nothing to do: {plan.tag} already has this content.")

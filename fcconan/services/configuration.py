@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from fcconan.data import Location, YamlFile, explain_error
+from fcconan.data import read_yaml
 from fcconan.errors import InputError
 
 Names = Callable[[], Iterable[str]]
@@ -253,7 +253,7 @@ class Configuration(BaseModel):
         return dict(sorted(found.items(), key=lambda each: groups.index(each[1][1].group)))
 
     @classmethod
-    def from_values(cls, given: Mapping[str, Any], file: YamlFile | None = None) -> Self:
+    def from_values(cls, given: Mapping[str, Any], file: dict[str, Any] | None = None) -> Self:
         """Merges values with those of a file, which they override.
 
         Args:
@@ -264,28 +264,17 @@ class Configuration(BaseModel):
             InputError: A value of the file cannot be used, or the file has an unknown key; the message names the line.
             ConfigurationError: A given value cannot be used, or a required one is missing.
         """
-        data = {} if file is None else file.data
+        data = file or {}
         try:
             return cls.model_validate({**data, **given})
         except ValidationError as error:
-            errors = error.errors()
-            in_file = [each for each in errors if each["loc"] and each["loc"][0] in data.keys() - given.keys()]
-            is_unknown = any(each["type"] == "extra_forbidden" for each in in_file)
-            if file is not None and (is_unknown or errors[0] in in_file):
-                raise InputError(
-                    explain_error(file, error, whole="the configuration", known_keys=cls._known)
-                ) from error
             raise ConfigurationError(cls, error) from error
-
-    @classmethod
-    def _known(cls, place: Location) -> Iterable[str]:
-        return cls.model_fields if len(place) == 1 else ()
 
 
 Model = TypeVar("Model", bound=Configuration)
 
 
-def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
+def open_configuration(path: Path, has_subset: bool = False) -> dict[str, Any]:
     """Returns the content of a configuration file.
 
     Args:
@@ -298,7 +287,8 @@ def open_configuration(path: Path, has_subset: bool = False) -> YamlFile:
     if not path.exists():
         hint = ", or the part of a dataset by --subset" if has_subset and not path.suffix else ""
         raise InputError(f"configuration file not found: {path}; give a YAML file{hint}")
-    return YamlFile(path)
+    content: dict[str, Any] = read_yaml(path)
+    return content
 
 
 def find_option(field: FieldInfo) -> Option:

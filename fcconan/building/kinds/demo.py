@@ -25,7 +25,7 @@ from fcconan.building.rows import (
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built, Table, group_values
 from fcconan.building.tiers import agreement, tier
-from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, YamlFile, content_folder
+from fcconan.data import COMPARISON, PAIR, RATING, REPLY, TIERS, VOTE, content_folder, read_yaml
 
 ACCURACY = {"simulated-annotator-1": 0.97, "simulated-annotator-2": 0.93, "simulated-annotator-3": 0.85}
 SKIPPED = 0.35
@@ -87,7 +87,7 @@ def build(upstream: SourceFiles) -> Built:
         upstream: The recipe, with the seed of the simulation, and its tier rule; there are no files.
     """
     recipe, tier_rule = upstream.recipe, str(upstream.tier_rule)
-    corpus = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
+    corpus = read_yaml(content_folder() / "builders" / "demo" / "texts.yaml")
     messages = [Message(hs["text"], hs["people"], (hs["topic"],)) for hs in corpus["hate_speech"]]
     catalogue = [
         Message(cn["text"], cn["people"], tuple(cn["topics"]), cn["kind"], cn["tone"])
