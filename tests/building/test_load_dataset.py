@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import datasets
 import pytest
 
 from fcconan.building import build
@@ -84,12 +85,16 @@ def test_every_config_loads_with_the_rows_and_features_it_was_built_with(
         "silver-qrels": schemas.QRELS.kinds,
     }
     for config, columns in expected.items():
-        assert loaded[config]["test"]["features"] == schemas.features(columns).to_dict(), config
+        assert (
+            loaded[config]["test"]["features"]
+            == datasets.Features.from_dict(schemas.feature_specification(columns)).to_dict()
+        ), config
 
 
 def test_labels_only_loads_without_the_text_columns(three: list[dict[str, Any]]) -> None:
     loaded = three[1]
-    assert loaded["gold"]["test"]["features"] == schemas.features(schemas.without_text(schemas.PAIR.kinds)).to_dict()
+    texts = schemas.feature_specification(schemas.without_text(schemas.PAIR.kinds))
+    assert loaded["gold"]["test"]["features"] == datasets.Features.from_dict(texts).to_dict()
     assert "text" not in loaded["replies"]["test"]["rows"][0]
 
 
