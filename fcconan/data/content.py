@@ -13,13 +13,13 @@ from fcconan.data.messages import one_line
 from fcconan.errors import InputError
 
 
-def read_yaml(path: Path, schema: Any = dict[str, Any], *, strict: bool = False) -> Any:
+def read_yaml(path: Path, schema: Any = dict[str, Any], *, strict: bool | None = None) -> Any:
     """Reads a YAML file and checks it.
 
     Args:
         path: The file.
         schema: Type of the content, such as a model of pydantic; by default a mapping.
-        strict: Whether a value must have its type, so that `yes` is no number.
+        strict: Whether a value must have its type, so that `yes` is not 1; default: as the schema says.
 
     Returns:
         The content, of this type.

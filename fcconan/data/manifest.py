@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,7 +38,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def quiet_hub() -> Iterator[None]:
-    """Hides the log of the Hub's client, which contains addresses, and its progress bars outside of a terminal."""
+    """Hides log and warnings of the Hub's client, and its progress bars outside of a terminal."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     client, hides = logging.getLogger("huggingface_hub"), not (are_progress_bars_disabled() or sys.stderr.isatty())
@@ -46,7 +47,8 @@ def quiet_hub() -> Iterator[None]:
     if hides:
         disable_progress_bars()
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"):
+            yield
     finally:
         client.setLevel(level)
         if hides:
@@ -117,5 +119,6 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     except (HfHubHTTPError, EntryNotFoundError) as error:
         if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
             return None
-        reason = next((text for kind, text in reasons.items() if isinstance(error, kind)), one_line(error))
+        reason = next((text for kind, text in reasons.items() if isinstance(error, kind)), None)
+        reason = reason or f"{one_line(error, 80)}: check HF_TOKEN and the network"
         raise InputError(f"{name} cannot be read from the Hub; {reason}") from error

@@ -321,11 +321,11 @@ def test_counts_that_differ_are_named(recipe_of: RecipeOf) -> None:
     [
         (
             {"own_tier_rule": {"meaning": "x", "tiers": [{"name": "gold", "min_vote": 2}]}},
-            r"line \d+: unknown key 'own_tier_rule\.tiers\.0\.min_vote'; did you mean 'min_votes'\?",
+            r"own_tier_rule\.tiers\.0\.min_vote: unknown key",
         ),
         (
             {"own_tier_rule": {"meaning": "x", "tier": [], "tiers": [{"name": "gold"}]}},
-            r"line \d+: unknown key 'own_tier_rule\.tier'; did you mean 'tiers'\?",
+            r"own_tier_rule\.tier: unknown key",
         ),
         ({"tier_rule": "loose"}, "tier_rule: unknown tier rule; the catalogue has released, strict"),
         (

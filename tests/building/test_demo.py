@@ -8,9 +8,9 @@ from fcconan.building.builds import build, build_tables, load_recipe
 from fcconan.building.kinds import demo
 from fcconan.building.source_files import SourceFiles
 from fcconan.building.tables import Built
-from fcconan.data import LABELS, VERDICTS, VOTE_LABELS, YamlFile, content_folder, normalise
+from fcconan.data import LABELS, VERDICTS, VOTE_LABELS, content_folder, normalise, read_yaml
 
-CORPUS = YamlFile(content_folder() / "builders" / "demo" / "texts.yaml").data
+CORPUS = read_yaml(content_folder() / "builders" / "demo" / "texts.yaml")
 
 
 @pytest.fixture(scope="module")

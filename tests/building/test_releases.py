@@ -346,7 +346,7 @@ def test_a_tier_rule_needs_tiers(tmp_path: Path) -> None:
 
 def test_manifest_of_another_format_is_refused(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text('{"format": 99, "files": {}}', encoding="utf-8")
-    with pytest.raises(InputError, match="is not a valid manifest of fcconan"):
+    with pytest.raises(InputError, match="has format 99, expected 1: build the folder again"):
         read_manifest(tmp_path)
 
 

@@ -12,7 +12,6 @@ from fcconan.errors import InputError
 
 Row = dict[str, Any]
 NO, UNSURE, YES = VOTE_LABELS
-# `tiers:` stands on line 2 of what `_file` writes, the first tier on line 3.
 NESTED = """\
 meaning: A test.
 tiers:
@@ -161,7 +160,7 @@ def test_an_unusable_rule_is_refused(tmp_path: Path, old: str, new: str, message
     path = _file(tmp_path, NESTED.replace(old, new))
     with pytest.raises(InputError) as caught:
         load_tier_rule(path)
-    assert str(caught.value).startswith(f"{path}, line 2: tiers: {message}")
+    assert str(caught.value).startswith(f"{path}, tiers: {message}")
     assert "\n" not in str(caught.value)
 
 
@@ -220,43 +219,22 @@ def test_the_best_tier_is_the_first_whose_conditions_and_broader_ones_hold(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("min_votes", "min_vote", ", line 6: unknown key 'tiers.1.min_vote'; did you mean 'min_votes'?"),
-        ("meaning:", "menaing:", ", line 1: unknown key 'menaing'; did you mean 'meaning'? (and 1 more)"),
-        ("min_votes: 2", "min_votes: yes", ", line 6: tiers.1.min_votes: Input should be a valid integer (found True)"),
-        ("min_votes: 2", "min_votes: 0", ", line 6: tiers.1.min_votes: Input should be greater than or equal to 1"),
-        ("0.66", "66", ", line 4: tiers.0.min_backing: Input should be less than or equal to 1 (found 66)"),
-        ("[annotator]", "[]", ", line 7: tiers.1.roles: List should have at least 1 item"),
-        ("[annotator]", "[judge]", ", line 7: tiers.1.roles.0: Input should be 'annotator' or 'validator'"),
-        ("name: diamond", "name: platinum", ", line 3: tiers.0.name: Input should be 'diamond', 'gold', 'silver' or"),
-        ("min_votes: 2", "valid: false", ", line 6: tiers.1.valid: Input should be True or 'any' (found False)"),
+        ("min_votes", "min_vote", ", tiers.1.min_vote: unknown key (found 2)"),
+        ("meaning:", "menaing:", ", menaing: unknown key (found 'A test.'), and 1 more"),
+        ("min_votes: 2", "min_votes: yes", ", tiers.1.min_votes: Input should be a valid integer (found True)"),
+        ("min_votes: 2", "min_votes: 0", ", tiers.1.min_votes: Input should be greater than or equal to 1"),
+        ("0.66", "66", ", tiers.0.min_backing: Input should be less than or equal to 1 (found 66)"),
+        ("[annotator]", "[]", ", tiers.1.roles: List should have at least 1 item"),
+        ("[annotator]", "[judge]", ", tiers.1.roles.0: Input should be 'annotator' or 'validator'"),
+        ("name: diamond", "name: platinum", ", tiers.0.name: Input should be 'diamond', 'gold', 'silver' or"),
+        ("min_votes: 2", "valid: false", ", tiers.1.valid: Input should be True or 'any' (found False)"),
     ],
 )
-def test_bad_rule_files_are_named_with_their_line(tmp_path: Path, old: str, new: str, message: str) -> None:
+def test_bad_rule_files_are_named_with_their_key(tmp_path: Path, old: str, new: str, message: str) -> None:
     path = _file(tmp_path, NESTED.replace(old, new))
     with pytest.raises(InputError) as caught:
         load_tier_rule(path)
     assert str(caught.value).removeprefix(path).startswith(message)
-
-
-FORM = "; a tier has the form {name: gold, agreement: [unanimous]}, its name is one of diamond, gold, silver, bronze"
-
-
-@pytest.mark.parametrize(
-    ("tiers", "message"),
-    [
-        (
-            "\n  - name: gold\n    agreement: unanimous\n",
-            "line 4: tiers.0.agreement: expected a list, such as `agreement: [unanimous]` (found 'unanimous')",
-        ),
-        (" {gold: {}}\n", "line 2: tiers: Input should be a valid list"),
-        (" [gold]\n", "line 2: tiers.0: Input should be a valid dictionary or instance of Tier (found 'gold')"),
-    ],
-)
-def test_messages_show_the_form_of_a_tier(tmp_path: Path, tiers: str, message: str) -> None:
-    path = _file(tmp_path, f"meaning: x\ntiers:{tiers}")
-    with pytest.raises(InputError) as caught:
-        load_tier_rule(path)
-    assert str(caught.value) == f"{path}, {message}{FORM}"
 
 
 def test_unknown_rules_are_refused() -> None:

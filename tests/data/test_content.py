@@ -63,9 +63,9 @@ def test_unknown_names_are_refused_with_the_nearest_one() -> None:
         recipe_path("fc-conam")
     with pytest.raises(InputError, match=r"no task file at none\.yaml: give a \.yaml file, or one of"):
         task_path("none.yaml")
-    with pytest.raises(InputError, match="unknown preset 'x': known are a, or a .yaml file"):
+    with pytest.raises(InputError, match=r"unknown preset 'x': known are a, or a \.yaml file"):
         catalogue_entry("preset", "x", {"a": Path()})
-    with pytest.raises(InputError, match="unknown rater 'ana': did you mean 'anna'"):
+    with pytest.raises(InputError, match=r"unknown rater 'ana': did you mean 'anna'\?"):
         check_names("rater", ["anna", "ana"], ["anna", "ben"])
     assert check_names("rater", ["ben", "anna", "ben"], ["anna", "ben"]) == ("ben", "anna")
 
