@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import MANIFEST, one_line, parse_json, quiet_hub
+from fcconan.data import MANIFEST, one_line, parse_json, quiet_hub, without_secrets
 from fcconan.errors import InputError, RemoteError
 
 if TYPE_CHECKING:
@@ -81,9 +81,10 @@ class Hub:
 
         self.repo_id = repo_id
         self._token = get_token()
-        self.endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+        endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+        self.endpoint = without_secrets(endpoint)
         # Otherwise the client would search a token at each request.
-        self._api = HfApi(endpoint=self.endpoint, token=self._token or False, library_name="fcconan")
+        self._api = HfApi(endpoint=endpoint, token=self._token or False, library_name="fcconan")
 
     @property
     def url(self) -> str:
