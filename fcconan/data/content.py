@@ -19,7 +19,7 @@ def read_yaml(path: Path, schema: Any = dict[str, Any], *, strict: bool | None =
     Args:
         path: The file.
         schema: Type of the content, such as a model of pydantic; by default a mapping.
-        strict: Whether a value must have its type, so that `yes` is not 1; default: as the schema says.
+        strict: Whether a value must have its type, so that `yes` is not 1; default: that of the schema.
 
     Returns:
         The content, of this type.

@@ -20,7 +20,7 @@ _SECRET = re.compile(
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Returns a text with `***` in the place of user names and passwords in addresses, and of keys.
+    """Returns a text whose user names, passwords and keys are replaced by `***`.
 
     Args:
         text: Any text, such as the message of a library's error.

@@ -97,7 +97,7 @@ RANKING = Schema("query_id corpus_id rank:int score:float system")
 TEXT_BY_ID = Schema("_id text:text")
 QRELS = Schema("query-id corpus-id score:int")
 
-# Rows that commands write. `reason` says why a value is missing, `flags` are refusal:KIND, empty and truncated,
+# Rows that commands write. `reason` is that of a missing value, `flags` are refusal:KIND, empty and truncated,
 # `examples` are ids of pairs, and `sources` those of shown or retrieved CNs, and of passages.
 GENERATED = Schema(
     "reason flags:strings model revision prompt_hash format decoding seed:int examples:strings sources:strings "

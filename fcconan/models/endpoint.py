@@ -11,9 +11,8 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from time import monotonic, time
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
-from fcconan.data import one_line, without_secrets
+from fcconan.data import one_line, read_yaml, without_secrets
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.models.requests import PASSING_REASONS, ChatRequest, ChatResponse, FailureReason, read_reply
@@ -23,7 +22,6 @@ OPENAI_URL = "https://api.openai.com/v1"
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each repetition of a failed request
 _LONGEST_PAUSE = 120.0  # seconds; an endpoint that asks for more has no quota left
-_LONGEST_MESSAGE = 500  # characters of an error
 _AHEAD = 8  # requests for each one in flight that are prepared, so that a slow answer does not hold up the others
 _MOST_IN_A_ROW = 20  # equal failures, after which others would fail, too
 # Fields that a server may refuse, and words of its message that mean them.
@@ -94,12 +92,8 @@ class EndpointModel:
         self.name, self.answers, self._endpoint = name, answers, endpoint
         self._url = (endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).strip().rstrip("/")
         if not self._url.startswith(("http://", "https://")):
-            raise InputError(
-                f"found no http:// or https:// in the address of the endpoint: give one such as {OPENAI_URL}"
-            )
-        login = urlsplit(self._url).netloc.rpartition("@")[0]
-        self._shown = self._url.replace(f"{login}@", "", 1) if login else self._url
-        self._login = [login, *login.split(":"), *unquote(login).split(":")]
+            raise InputError(f"found no http:// or https:// in --base-url: give an address such as {OPENAI_URL}")
+        self._shown = without_secrets(self._url).replace("***@", "")
         self.identity: dict[str, Any] = {"endpoint": self._shown, "model": name}
         if not endpoint.structured_output:
             self.identity["form"] = "no-structured-output"
@@ -309,8 +303,7 @@ class EndpointModel:
                 with suppress(ValueError, KeyError, TypeError, AttributeError):  # not in OpenAI's shape
                     said = from_json(message)["error"]
                     message, code = said["message"], said.get("code")
-                message = without_secrets(message[:_LONGEST_MESSAGE], self._login)
-                message = one_line(message, _LONGEST_MESSAGE)
+                message = one_line(message[:1000], 500)
                 if (
                     not self._newer_limit
                     and "max_completion_tokens" in message
@@ -384,13 +377,11 @@ def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
     Raises:
         InputError: The file has no two numbers for the model, or there is a limit of cost without prices.
     """
-    import yaml
-
     if endpoint.prices is None:
         if endpoint.max_cost is not None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
         return None
-    found: Any = (yaml.safe_load(endpoint.prices.read_text(encoding="utf-8")) or {}).get(model)
+    found = read_yaml(endpoint.prices).get(model)
     try:
         return float(found["input"]), float(found["output"])
     except (KeyError, TypeError, ValueError) as error:

@@ -83,7 +83,7 @@ def test_private_and_gated_datasets_need_a_token(hub: Hub, folders: Path, monkey
     repo = publish(hub, folders / "labels", private=True)
     repo.readers.add("a-reader")
     not_seen = (
-        " cannot be read from the Hub; there is no such folder, and no such dataset: check the name; if private, "
+        " cannot be read from the Hub; there is neither a folder nor a dataset of this name: check it; if private, "
     )
     assert complaint(NAME).startswith(NAME + not_seen)
     assert complaint("our-group/nothing").startswith("our-group/nothing" + not_seen)
@@ -101,7 +101,7 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
     folder = release_folder(NAME)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert release_folder(NAME) == folder
-    said = "there is no such folder, and the Hub cannot be reached: check path and network"
+    said = "there is no folder of this name, and the Hub cannot be reached: check path and network"
     assert complaint("our-group/other") == f"our-group/other cannot be read from the Hub; {said}"
 
 

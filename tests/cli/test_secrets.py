@@ -64,8 +64,7 @@ def test_an_endpoint_that_repeats_the_key(
 ) -> None:
     monkeypatch.setattr("fcconan.models.endpoint.PAUSES", (0.01,))
     server.authorization = f"Basic {BASIC}" if login else f"Bearer {KEY}"
-    sent = PASSWORD if login else KEY
-    said = json.dumps({"error": {"message": f"{sent} of {server.authorization}", "code": sent}})
+    said = json.dumps({"error": {"message": f"found {server.authorization}", "code": KEY}})
     location = {"Location": f"http://{LOGIN}@127.0.0.1:1/?api_key={KEY}"} if status == 302 else {}
     server.behaviour = lambda body, number: Action(status, said, location)
     found = run(COMMANDS["rate"], server.url.replace("//", f"//{login}"))
