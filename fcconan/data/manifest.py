@@ -104,9 +104,9 @@ def hub_release(name: str, *, revision: str | None = None) -> Path | None:
     log_in = "log in with `hf auth login` or HF_TOKEN"
     reasons = {
         GatedRepoError: f"it is gated: ask for access on its page, and {log_in}",
-        RepositoryNotFoundError: f"there is neither a folder nor a dataset of this name: check it; if private, {log_in}",
+        RepositoryNotFoundError: f"there is neither a folder nor a dataset of this name; if private, {log_in}",
         RevisionNotFoundError: f"it has no revision {revision!r}: give one of its tags, or leave it out",
-        LocalEntryNotFoundError: "there is no folder of this name, and the Hub cannot be reached: check path and network",
+        LocalEntryNotFoundError: "no folder has this name, and the Hub cannot be reached: check path and network",
     }
     # huggingface_hub reads the variable when it is imported, which may have been before it was set.
     hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))

@@ -82,9 +82,7 @@ def test_a_folder_of_that_name_wins(hub: Hub, folders: Path, monkeypatch: pytest
 def test_private_and_gated_datasets_need_a_token(hub: Hub, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = publish(hub, folders / "labels", private=True)
     repo.readers.add("a-reader")
-    not_seen = (
-        " cannot be read from the Hub; there is neither a folder nor a dataset of this name: check it; if private, "
-    )
+    not_seen = " cannot be read from the Hub; there is neither a folder nor a dataset of this name; if private, "
     assert complaint(NAME).startswith(NAME + not_seen)
     assert complaint("our-group/nothing").startswith("our-group/nothing" + not_seen)
     repo.private, repo.gated = False, "manual"
@@ -101,7 +99,7 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
     folder = release_folder(NAME)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert release_folder(NAME) == folder
-    said = "there is no folder of this name, and the Hub cannot be reached: check path and network"
+    said = "no folder has this name, and the Hub cannot be reached: check path and network"
     assert complaint("our-group/other") == f"our-group/other cannot be read from the Hub; {said}"
 
 

@@ -21,7 +21,7 @@ MISTAKES = {
     "hydrate labels --out out": "labels has no manifest.json: give a folder that `fcconan build` wrote",
     "judge rate replies.csv --task csevall --model m": "unknown task 'csevall': did you mean 'cseval'?",
     "judge rate replies.csv --task cseval --aspect kind --model m": "kind",
-    "judge rate replies.csv --task cseval --model m --base-url localhost:8000": "found no http:// or https:// in --base-url",
+    "judge rate replies.csv --task cseval --model m --base-url localhost:8000": "found no http:// or https://",
     "judge rate replies.csv --task cseval --model m --prompt wrong.yaml": "wrong.yaml, 0.rule: unknown key",
     "judge rate nothing.csv --task cseval --model m": "nothing.csv",
     "generate replies.csv --model m --decoding hott": "unknown decoding 'hott'",
