@@ -45,8 +45,9 @@ def printable(text: str) -> str:
         >>> print(printable("a\x1b[31m b from http://me:word@host"))
         a\x1b[31m b from http://***@host
     """
-    shown = (each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in without_secrets(text))
-    return "".join(shown)
+    kept = "\n\t\u00a0\u202f\u3000"  # and the spaces of French and Chinese
+    text = without_secrets(text)
+    return "".join(each if each.isprintable() or each in kept else ascii(each)[1:-1] for each in text)
 
 
 def show_traceback(error: BaseException) -> None:

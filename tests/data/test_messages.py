@@ -36,4 +36,5 @@ def test_an_error_is_one_short_line() -> None:
 
 
 def test_characters_that_act_on_a_terminal_are_written_out() -> None:
-    assert printable("a\x1b[31mb\rc\u202ed\u200be\n\tf é 日本") == "a\\x1b[31mb\\rc\\u202ed\\u200be\n\tf é 日本"
+    assert printable("a\x1b[31mb\rc\u202ed\u200be") == "a\\x1b[31mb\\rc\\u202ed\\u200be"
+    assert printable("\tf é 日本\n1\u202f000") == "\tf é 日本\n1\u202f000"
