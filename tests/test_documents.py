@@ -8,7 +8,7 @@ import yaml
 
 import fcconan
 from fcconan.building import load_recipe
-from fcconan.data import VOTE_LABELS, YamlFile, content_folder, recipe_names
+from fcconan.data import VOTE_LABELS, content_folder, read_yaml, recipe_names
 from tests.documented.blocks import GENERATED, pages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -95,7 +95,7 @@ def test_the_readme_is_short_and_contributing_is_one_page() -> None:
 
 def test_people_and_code_know_the_same_labels() -> None:
     folder = content_folder() / "annotations" / "appropriateness"
-    task = YamlFile(folder / "task.yaml").data
+    task = read_yaml(folder / "task.yaml")
     assert (task["name"], task["unit"]) == ("appropriateness", "pair")
     assert tuple(label["name"] for label in task["labels"]) == VOTE_LABELS
     guidelines = (folder / "guidelines.md").read_text(encoding="utf-8")

@@ -553,7 +553,7 @@ def test_mistakes_are_one_line(asked: list[Row], how: Row, said: str) -> None:
         ("- {role: user, content: Answer.}", "hate_speech"),
         ("- {role: user, content: '{{hate_speech}} {{counter_narrative}}'}", "has the variable counter_narrative"),
         ("- {role: user, content: '{{hate_speech}}'}\n- {role: assistant, content: 'Well,'}", "end with a message of"),
-        ("role: user", "found no list"),
+        ("role: user", "Input should be a valid list"),
     ],
 )
 def test_prompt_files_with_mistakes(tmp_path: Path, text: str, said: str) -> None:

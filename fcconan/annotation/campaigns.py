@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from fcconan.data import check_names, locked, new_folder, read_file, read_rows, write_whole
+from fcconan.data import check_names, locked, new_folder, read_file, read_rows, read_yaml, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -210,7 +210,7 @@ class Campaign:
         path = self.folder / SETTINGS
         if not path.is_file():
             raise InputError(f"{folder} has no {SETTINGS}: create a campaign with `fcconan annotate new`")
-        self.settings = Settings.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        self.settings: Settings = read_yaml(path, Settings)
         self.task: Task = load_task(self.folder / "task.yaml")
 
     @property

@@ -151,7 +151,7 @@ def build_tables(recipe: Recipe, *, tier_rule: str | None = None) -> tuple[Built
         InputError: The recipe or a source file is invalid, or the counts differ from the recipe.
     """
     rule = find_tier_rule(recipe, tier_rule)
-    files = fetch_all(recipe.sources, folder=recipe.folder, name=recipe.name, terms=recipe.card.terms)
+    files = fetch_all(recipe.sources, folder=recipe.folder, terms=recipe.card.terms)
     built = tables_of(recipe, files, rule)
     _check_counts(recipe, built, rule)
     left_out = [

@@ -1,14 +1,12 @@
 """Recipes of datasets: pinned sources, column mapping, card text, and expected counts."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import Field
 
 from fcconan.building.tiers import TierRule
-from fcconan.data import Location, Model, Source, YamlFile, explain_error, recipe_path
-from fcconan.errors import InputError
+from fcconan.data import Model, Source, read_yaml, recipe_path
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` does not allow hyphens here.")]
@@ -146,26 +144,6 @@ def load_recipe(name: str) -> Recipe:
         'fcconan demo'
     """
     path = recipe_path(name)
-    file = YamlFile(path)
-    try:
-        recipe = Recipe.model_validate(file.data)
-    except ValidationError as error:
-        raise InputError(explain_error(file, error, whole="the recipe", known_keys=_known_keys)) from error
+    recipe: Recipe = read_yaml(path, Recipe)
     recipe._folder = path.resolve().parent
     return recipe
-
-
-def _known_keys(location: Location) -> list[str]:
-    """Returns the known keys at a location: those of the innermost model on its path."""
-    model: type[BaseModel] = Recipe
-    for part in location[:-1]:
-        entry = model.model_fields.get(str(part))
-        model = next(_models(entry.annotation), model) if entry is not None else model
-    return list(model.model_fields)
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _models(part)

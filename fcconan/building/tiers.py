@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from fcconan.data import Location, YamlFile, explain_error, tier_rule_names, tier_rule_path
+from fcconan.data import read_yaml, tier_rule_names, tier_rule_path
 from fcconan.errors import InputError
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
@@ -40,8 +40,6 @@ def agreement(votes: Sequence[str], label: str) -> Agreement:
     return "majority" if 2 * backing > len(votes) else "adjudicated"
 
 
-_NAMES = ", ".join(get_args(TierName))
-_WRONG_FORM = ("list_type", "model_type")
 
 
 class Tier(BaseModel):
@@ -177,19 +175,8 @@ def load_tier_rule(name: str) -> TierRule:
     Raises:
         InputError: The rule is unknown, or does not match the schema; the message names file and line.
     """
-    file = YamlFile(tier_rule_path(name))
-    try:
-        return TierRule.model_validate(file.data)
-    except ValidationError as error:
-        message = explain_error(file, error, whole="the tier rule", known_keys=tier_rule_keys)
-        if error.errors()[0]["type"] in _WRONG_FORM:
-            message += f"; a tier has the form {{name: gold, agreement: [unanimous]}}, its name is one of {_NAMES}"
-        raise InputError(message) from error
-
-
-def tier_rule_keys(location: Location) -> list[str]:
-    """Returns the known keys at a location in a tier rule."""
-    return list((Tier if "tiers" in location[:-1] else TierRule).model_fields)
+    rule: TierRule = read_yaml(tier_rule_path(name), TierRule)
+    return rule
 
 
 TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}

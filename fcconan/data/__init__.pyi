@@ -1,12 +1,3 @@
-from .addresses import (
-    OPENAI_URL as OPENAI_URL,
-    endpoint_address as endpoint_address,
-    environment_secrets as environment_secrets,
-    hub_address as hub_address,
-    mask_secrets as mask_secrets,
-    one_line as one_line,
-    without_secrets as without_secrets,
-)
 from .atomic import (
     new_file as new_file,
     new_folder as new_folder,
@@ -27,6 +18,7 @@ from .content import (
     count_noun as count_noun,
     did_you_mean as did_you_mean,
     package_address as package_address,
+    read_yaml as read_yaml,
     recipe_names as recipe_names,
     recipe_path as recipe_path,
     task_names as task_names,
@@ -55,14 +47,6 @@ from .forms import (
     TEXT as TEXT,
     Form as Form,
     is_title as is_title,
-)
-from .hub import (
-    hub_error as hub_error,
-    hub_release as hub_release,
-    is_hub_name as is_hub_name,
-    limit_hub_wait as limit_hub_wait,
-    quiet_hub as quiet_hub,
-    release_folder as release_folder,
 )
 from .ids import (
     NORMALISATION_VERSION as NORMALISATION_VERSION,
@@ -96,7 +80,17 @@ from .manifest import (
     CARD as CARD,
     FORMAT as FORMAT,
     MANIFEST as MANIFEST,
+    hub_release as hub_release,
+    is_hub_name as is_hub_name,
+    quiet_hub as quiet_hub,
     read_manifest as read_manifest,
+    release_folder as release_folder,
+)
+from .messages import (
+    one_line as one_line,
+    printable as printable,
+    show_traceback as show_traceback,
+    without_secrets as without_secrets,
 )
 from .reader import (
     RowSource as RowSource,
@@ -142,20 +136,4 @@ from .sources import (
     fetch as fetch,
     fetch_all as fetch_all,
     is_available as is_available,
-)
-from .terminal import (
-    DEBUG_VARIABLE as DEBUG_VARIABLE,
-    TRACEBACK as TRACEBACK,
-    cleaned as cleaned,
-    is_debugging as is_debugging,
-    printable as printable,
-    printable_name as printable_name,
-    protect_streams as protect_streams,
-    show_traceback as show_traceback,
-    trusted as trusted,
-)
-from .yaml_files import (
-    Location as Location,
-    YamlFile as YamlFile,
-    explain_error as explain_error,
 )

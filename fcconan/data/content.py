@@ -4,8 +4,41 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
+from typing import Any
 
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from fcconan.data.messages import one_line
 from fcconan.errors import InputError
+
+
+def read_yaml(path: Path, schema: Any = dict[str, Any], *, strict: bool | None = None) -> Any:
+    """Reads a YAML file and checks it.
+
+    Args:
+        path: The file.
+        schema: Type of the content, such as a model of pydantic; by default a mapping.
+        strict: Whether a value must have its type, so that `yes` is not 1; default: that of the schema.
+
+    Returns:
+        The content, of this type.
+
+    Raises:
+        InputError: The file is not YAML, or a key or value of it is wrong.
+    """
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return TypeAdapter(schema).validate_python(data, strict=strict)
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is not YAML ({one_line(error)}): correct it") from error
+    except ValidationError as error:
+        first, *others = sorted(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        key = ".".join(map(str, first["loc"])) or "the file"
+        wrong = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        found = "" if isinstance(first["input"], dict) else f" (found {repr(first['input'])[:80]})"
+        more = f", and {len(others)} more" if others else ""
+        raise InputError(f"{path}, {key}: {wrong}{found}{more}") from error
 
 
 def count_noun(number: int, noun: str) -> str:

@@ -35,17 +35,9 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-_INVISIBLE = {"Cc", "Cf", "Zl", "Zp", "Zs"}
-# Invisible characters that Unicode classifies as letters, marks or symbols: fillers of Hangul, the
-# grapheme joiner, inherent vowels of Khmer, variation selectors and the empty pattern of Braille.
-_FILLERS = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
-
-
 def is_blank(text: str) -> bool:
-    """Returns whether a text has no visible character: only white space, control and format characters, and fillers."""
-    return all(unicodedata.category(sign) in _INVISIBLE for sign in _FILLERS.sub("", text))
+    """Returns whether a text has no visible character: only white space, control and format characters."""
+    return not any(each.isprintable() and not each.isspace() for each in text)
 
 
 def short_hash(*parts: str) -> str:

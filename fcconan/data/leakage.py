@@ -13,7 +13,6 @@ Two messages belong to one group in these cases:
 A CN that was written for a message can reveal the message, so that pairs with such a CN leak, too.
 """
 
-import csv
 import re
 import unicodedata
 from collections import defaultdict
@@ -93,11 +92,12 @@ def known_codes(hate_speech: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    with (content_folder() / TABLE).open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            found[row["message"]] = (*found.get(row["message"], ()), row["code"])
-    return found
+    from pandas import read_csv
+
+    codes: dict[str, tuple[str, ...]] = (
+        read_csv(content_folder() / TABLE).groupby("message")["code"].agg(tuple).to_dict()
+    )
+    return codes
 
 
 class LeakageIndex:

@@ -1,113 +1,124 @@
-"""The manifest of a release folder: its schema and reader.
-
-The reader validates each manifest, because folders may come from the Hub or from other versions of the package.
-"""
+"""Release folders: their manifests, and their download from the Hugging Face Hub."""
 
 import json
+import logging
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StringConstraints, ValidationError, model_validator
-
+from fcconan.data.files import SUFFIXES
+from fcconan.data.messages import one_line
 from fcconan.errors import InputError
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
 FORMAT = 1
-
-# One path component: configs and splits are folders and files of the release.
-PathPart = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*$", max_length=200)]
-FilePath = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", max_length=500)]
-Line = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$", min_length=1, max_length=500)]
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-
-Splits = Annotated[dict[PathPart, NonNegativeInt], Field(min_length=1)]
-
-
-class _Part(BaseModel):
-    # A release of a newer version may have further keys.
-    model_config = ConfigDict(strict=True, extra="ignore")
-
-
-class File(_Part):
-    """Hash and size in bytes of one file of a release."""
-
-    sha256: Sha256
-    bytes: NonNegativeInt
-
-
-class Package(_Part):
-    """The software that wrote a release."""
-
-    name: Line
-    version: Line
-
-
-class Manifest(_Part):
-    """The keys of a manifest that this package reads.
-
-    Attributes:
-        counts: Number of rows by config and split.
-        aliases: Mapping from further names of configs to the configs.
-        files: Hash and size of each file by path.
-        restricted_columns: Text columns by config.
-    """
-
-    format: Literal[1]
-    name: Line
-    title: Line | None = None
-    kind: Line | None = None
-    synthetic: bool = False
-    labels_only: bool
-    redistributable: bool = False
-    tier_rule: Line | None
-    package: Package
-    fingerprint: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
-    versions: Annotated[dict[PathPart, Line], Field(min_length=1)]
-    aliases: dict[PathPart, PathPart] = {}
-    counts: Annotated[dict[PathPart, Splits], Field(min_length=1)]
-    files: Annotated[dict[FilePath, File], Field(min_length=1)]
-    restricted_columns: dict[PathPart, list[str]] = {}
-    excluded: list[str] = []
-    left_out: list[str] = []
-    notes: list[str] = []
-
-    @model_validator(mode="after")
-    def _check_names(self) -> "Manifest":
-        unknown = [alias for alias, config in self.aliases.items() if config not in self.counts]
-        if unknown:
-            config = self.aliases[unknown[0]]
-            raise ValueError(f"the alias {unknown[0]!r} is of the config {config!r}, which has no counts")
-        return self
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Reads and checks the manifest of a release folder.
-
-    Args:
-        folder: The folder.
-
-    Returns:
-        The manifest, which conforms to `Manifest` and may have further keys.
+    """Reads the manifest of a release folder.
 
     Raises:
-        InputError: The folder has no manifest, or an invalid one.
+        InputError: The folder has no manifest, or one of another format.
     """
     path = folder / MANIFEST
-    try:
-        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        Manifest.model_validate(manifest)
-    except FileNotFoundError as error:
-        raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        key = ".".join(str(part) for part in first["loc"] if part != "[key]")
-        found = "" if first["type"] in ("missing", "value_error") else f", found {repr(first['input'])[:60]}"
-        wrong = f"{key}: {first['msg']}{found}" if key else first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{path} is not a valid manifest of fcconan ({wrong}): build the folder again") from error
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read ({error}): check its permissions, or build the folder again"
-        ) from error
+    if not path.is_file():
+        raise InputError(f"{folder} has no {MANIFEST}: give a folder that `fcconan build` wrote")
+    manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if manifest.get("format") != FORMAT:
+        raise InputError(f"{path} has format {manifest.get('format')}, expected {FORMAT}: build the folder again")
     return manifest
+
+
+@contextmanager
+def quiet_hub() -> Iterator[None]:
+    """Hides log and warnings of the Hub's client, and its progress bars outside of a terminal."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    client, hides = logging.getLogger("huggingface_hub"), not (are_progress_bars_disabled() or sys.stderr.isatty())
+    level = client.level
+    client.setLevel(logging.ERROR)
+    if hides:
+        disable_progress_bars()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        client.setLevel(level)
+        if hides:
+            enable_progress_bars()
+
+
+def is_hub_name(name: str) -> bool:
+    """Returns whether a name has the form of a dataset on the Hub, `owner/name`, and is not an existing path."""
+    return _NAME.fullmatch(name) is not None and Path(name).suffix not in SUFFIXES and not Path(name).exists()
+
+
+def release_folder(name: str, *, revision: str | None = None) -> Path:
+    """Returns a local release folder, or downloads that of a dataset on the Hub.
+
+    Args:
+        name: A folder, or `owner/name`. An existing folder takes precedence.
+        revision: A tag, branch or commit of the dataset on the Hub; by default the newest commit.
+
+    Raises:
+        InputError: The dataset does not exist or may not be read, the Hub cannot be reached, the dataset is not a
+            release of this package, or a local folder has a revision.
+    """
+    if not is_hub_name(name):
+        if revision is not None:
+            raise InputError(f"{name} is a local folder and has no revision {revision!r}: leave it out")
+        return Path(name)
+    found = hub_release(name, revision=revision)
+    if found is None:
+        raise InputError(f"{name} on the Hub has no {MANIFEST}: give a dataset that `fcconan publish` wrote")
+    return found
+
+
+def hub_release(name: str, *, revision: str | None = None) -> Path | None:
+    """Downloads a release from the Hub and returns its folder, or None if the dataset there is not one of this package.
+
+    Args:
+        name: `owner/name`.
+        revision: A tag, branch or commit.
+
+    Raises:
+        InputError: As `release_folder`.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import (
+        EntryNotFoundError,
+        GatedRepoError,
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    log_in = "log in with `hf auth login` or HF_TOKEN"
+    reasons = {
+        GatedRepoError: f"it is gated: ask for access on its page, and {log_in}",
+        RepositoryNotFoundError: f"there is neither a folder nor a dataset of this name; if private, {log_in}",
+        RevisionNotFoundError: f"it has no revision {revision!r}: give one of its tags, or leave it out",
+        LocalEntryNotFoundError: "no folder has this name, and the Hub cannot be reached: check path and network",
+    }
+    # huggingface_hub reads the variable when it is imported, which may have been before it was set.
+    hub = HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
+    try:
+        with quiet_hub():
+            manifest = Path(hub.hf_hub_download(name, MANIFEST, repo_type="dataset", revision=revision))
+            commit = manifest.parent.name  # all files of one commit, even if another is published meanwhile
+            files = [MANIFEST, CARD, "*.parquet"]
+            return Path(hub.snapshot_download(name, repo_type="dataset", revision=commit, allow_patterns=files))
+    except (HfHubHTTPError, EntryNotFoundError) as error:
+        if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
+            return None
+        reason = next((text for kind, text in reasons.items() if isinstance(error, kind)), None)
+        reason = reason or f"{one_line(error, 80)}: check HF_TOKEN and the network"
+        raise InputError(f"{name} cannot be read from the Hub; {reason}") from error

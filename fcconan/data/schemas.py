@@ -6,13 +6,9 @@ closed form: an entry of a vocabulary, an id or code with a fixed pattern, or a 
 `fcconan.publishing` also searches for them in the texts of the source datasets.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from fcconan.data.forms import CN_TYPE, CODE, ID, NAME, NAMES, NUMBER, TEXT, Form
-
-if TYPE_CHECKING:
-    import datasets
 
 Columns = dict[str, str]
 
@@ -38,208 +34,102 @@ RATER_KINDS = ("human", "model", "metric")
 ALLOWED_VALUES = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
 
 
-def _words(meaning: str, words: tuple[str, ...]) -> Form:
-    return Form(meaning, frozenset(words))
+# Columns with another form than a name. A vocabulary is the only form without free words.
+_FORMS = {
+    **dict.fromkeys(
+        "pair_id hs_id cn_id source_id reply_id item_id reply_a reply_b query_id corpus_id _id".split(), ID
+    ),
+    **dict.fromkeys("query-id corpus-id examples sources dialogue_id text_id shown_first".split(), ID),
+    **dict.fromkeys("hs_type hs_subtype".split(), NAMES),
+    **dict.fromkeys("cn_type strategy".split(), CN_TYPE),
+    **dict.fromkeys("revision prompt_hash".split(), CODE),
+    **dict.fromkeys("verdict verdict_ab verdict_ba".split(), Form("a verdict", frozenset(VERDICTS))),
+    "label": Form("a label", frozenset(LABELS)),
+    "agreement": Form("a kind of agreement", frozenset(AGREEMENTS)),
+    "tier": Form("a tier", frozenset(TIERS)),
+    "rater_kind": Form("a kind of rater", frozenset(RATER_KINDS)),
+}
 
 
-_BY_TYPE = {"string": NAME, "strings": NAME, "text": TEXT, "texts": TEXT}
+class Column(NamedTuple):
+    """The type of a column, a key of `DTYPES`, and the form of its strings."""
 
-
-@dataclass(frozen=True)
-class Column:
-    """One column.
-
-    Attributes:
-        name: Its name.
-        kind: Its type, a key of `DTYPES`.
-        form: The strings that it may hold.
-        nullable: Whether a value may be missing.
-    """
-
-    name: str
     kind: str
     form: Form
-    nullable: bool = True
 
 
-@dataclass(frozen=True)
-class Schema:
-    """One kind of row.
+class Schema(dict[str, Column]):
+    """One kind of row: its columns by name, in their order.
 
-    Attributes:
-        name: The name of the kind.
-        columns: The columns, in their order.
+    Args:
+        columns: Names with their types, such as `n_votes:int`; without a type, a string.
+        base: Columns that precede.
+        forms: Forms of columns that differ from those of other kinds of rows.
     """
 
-    name: str
-    columns: tuple[Column, ...]
+    def __init__(self, columns: str, *base: "Schema", **forms: Form) -> None:
+        super().__init__({name: column for each in base for name, column in each.items()})
+        for column in columns.split():
+            name, _, kind = column.partition(":")
+            default = TEXT if kind in RESTRICTED_TYPES else NAME if kind in ("", "strings") else NUMBER
+            self[name] = Column(kind or "string", (_FORMS | forms).get(name, default))
 
     @property
     def kinds(self) -> Columns:
         """The types of the columns by name."""
-        return {column.name: column.kind for column in self.columns}
-
-    def __getitem__(self, name: str) -> Column:
-        """Returns a column by its name."""
-        return next(column for column in self.columns if column.name == name)
-
-    def __contains__(self, name: object) -> bool:
-        return any(column.name == name for column in self.columns)
-
-    def extended(self, *columns: Column) -> "Schema":
-        """Returns the schema with further columns, which replace earlier ones of the same name."""
-        added = {column.name: column for column in columns}
-        kept = tuple(added.pop(column.name, column) for column in self.columns)
-        return Schema(self.name, (*kept, *added.values()))
+        return {name: column.kind for name, column in self.items()}
 
 
-def _columns(kind: str, names: str, form: Form | None = None, *, nullable: bool = True) -> tuple[Column, ...]:
-    form = form or _BY_TYPE.get(kind, NUMBER)
-    return tuple(Column(name, kind, form, nullable) for name in names.split())
-
-
-def _key(names: str, form: Form = ID) -> tuple[Column, ...]:
-    return _columns("string", names, form, nullable=False)
-
-
-_LABEL = _words("a label", LABELS)
-_VOTE_LABEL = _words("a label", VOTE_LABELS)
-_AGREEMENT = _words("a kind of agreement", AGREEMENTS)
-_TIER = _words("a tier", TIERS)
-_VERDICT = _words("a verdict", VERDICTS)
-_RATER_KIND = _words("a kind of rater", RATER_KINDS)
-
+_VOTE_LABEL = Form("a label", frozenset(VOTE_LABELS))
 PAIR = Schema(
-    "pairs",
-    (
-        *_key("pair_id hs_id cn_id"),
-        *_columns("text", "hate_speech counter_narrative"),
-        *_columns("string", "label", _LABEL),
-        *_columns("bool", "valid"),
-        *_columns("int", "n_votes"),
-        *_columns("string", "agreement", _AGREEMENT),
-        *_columns("string", "tier", _TIER),
-        *_columns("string", "hs_type hs_subtype", NAMES),
-        *_columns("string", "cn_type", CN_TYPE),
-        *_columns("int", "age"),
-        *_columns("string", "gender education"),
-        *_columns("string", "source_id", ID),
-        *_columns("int", "original_index"),
-    ),
+    "pair_id hs_id cn_id hate_speech:text counter_narrative:text label valid:bool n_votes:int agreement tier "
+    "hs_type hs_subtype cn_type age:int gender education source_id original_index:int"
 )
-VOTE = Schema("votes", (*_key("pair_id"), *_key("rater", NAME), *_columns("string", "label", _VOTE_LABEL)))
-REPLY = Schema(
-    "replies",
-    (
-        *_key("reply_id"),
-        *_columns("string", "item_id hs_id", ID),
-        *_columns("text", "hate_speech text"),
-        *_columns("string", "system"),
-        *_columns("string", "strategy", CN_TYPE),
-        *_columns("texts", "references"),
-    ),
-)
+VOTE = Schema("pair_id rater label", label=_VOTE_LABEL)
+REPLY = Schema("reply_id item_id hs_id hate_speech:text text:text system strategy references:texts")
 RATING = Schema(
-    "ratings",
-    (
-        *_key("reply_id"),
-        *_key("rater", NAME),
-        *_columns("string", "rater_kind", _RATER_KIND),
-        *_columns("string", "aspect"),
-        *_columns("float", "value low high"),
-        *_columns("bool", "higher_is_better"),
-        *_columns("string", "reason"),
-        *_columns("text", "explanation"),
-    ),
+    "reply_id rater rater_kind aspect value:float low:float high:float higher_is_better:bool reason explanation:text"
 )
 COMPARISON = Schema(
-    "comparisons",
-    (
-        *_columns("string", "item_id", ID),
-        *_key("system_a system_b", NAME),
-        *_columns("string", "reply_a reply_b", ID),
-        *_columns("string", "rater"),
-        *_columns("string", "rater_kind", _RATER_KIND),
-        *_columns("string", "verdict", _VERDICT),
-        *_columns("float", "score_a score_b"),
-        *_columns("string", "reason"),
-    ),
+    "item_id system_a system_b reply_a reply_b rater rater_kind verdict score_a:float score_b:float reason"
 )
-RANKING = Schema(
-    "rankings",
-    (*_key("query_id corpus_id"), *_columns("int", "rank"), *_columns("float", "score"), *_columns("string", "system")),
-)
-TEXT_BY_ID = Schema("corpus", (*_key("_id"), *_columns("text", "text")))
-QRELS = Schema("qrels", (*_key("query-id corpus-id"), *_columns("int", "score")))
+RANKING = Schema("query_id corpus_id rank:int score:float system")
+TEXT_BY_ID = Schema("_id text:text")
+QRELS = Schema("query-id corpus-id score:int")
 
-GENERATED = REPLY.extended(
-    *_columns("string", "reason"),  # why the text is missing
-    *_columns("strings", "flags"),  # refusal:KIND, empty, truncated
-    *_columns("string", "model"),
-    *_columns("string", "revision prompt_hash", CODE),
-    *_columns("string", "format"),
-    *_columns("string", "decoding"),
-    *_columns("int", "seed"),
-    *_columns("strings", "examples sources", ID),  # ids of pairs; ids of shown or retrieved CNs, and of passages
-    *_columns("int", "candidates picked prompt_tokens completion_tokens"),
+# Rows that commands write. `reason` is that of a missing value, `flags` are refusal:KIND, empty and truncated,
+# `examples` are ids of pairs, and `sources` those of shown or retrieved CNs, and of passages.
+GENERATED = Schema(
+    "reason flags:strings model revision prompt_hash format decoding seed:int examples:strings sources:strings "
+    "candidates:int picked:int prompt_tokens:int completion_tokens:int",
+    REPLY,
 )
-_JUDGED = (
-    *_columns("string", "strategy"),
-    *_columns("int", "n_samples n_read"),
-    *_columns("float", "retained_mass"),
-    *_columns("bool", "cited"),
-)
+_JUDGED = Schema("strategy n_samples:int n_read:int retained_mass:float cited:bool", strategy=NAME)
 # The rated reply: later commands need no file of replies.
-_ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
-ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
-RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
+_ABOUT_RATINGS = Schema("item_id hs_id system")
+ABOUT_REPLY = tuple(_ABOUT_RATINGS)
+RATED = Schema("", RATING, _JUDGED, _ABOUT_RATINGS)
 # Learned raters: distance of the reply to the training data.
-LEARNED = RATED.extended(*_columns("float", "distance"))
-LABELLED = VOTE.extended(
-    *_columns("string", "rater_kind", _RATER_KIND),
-    *_columns("string", "reason"),
-    *_columns("text", "explanation"),
-    *_JUDGED,
-)
-COMPARED = COMPARISON.extended(
-    *_columns("string", "verdict_ab verdict_ba", _VERDICT),
-    *_columns("string", "reason_ab reason_ba"),
-    *_columns("bool", "flipped identical"),
-)
+LEARNED = Schema("distance:float", RATED)
+LABELLED = Schema("", VOTE, Schema("rater_kind reason explanation:text"), _JUDGED)
+COMPARED = Schema("verdict_ab verdict_ba reason_ab reason_ba flipped:bool identical:bool", COMPARISON)
 
 # Columns of rows that commands write, by config.
-PUBLISHED: dict[str, Schema] = {
-    "replies": GENERATED,
-    "ratings": LEARNED,
-    "votes": LABELLED,
-    "comparisons": COMPARED,
-}
-# Further columns of datasets.
-_FURTHER = (
-    *_columns("string", "dialogue_id text_id shown_first source_id", ID),
-    *_columns("strings", "also_in"),
-    *_columns("bool", "independent"),
-    *_columns("text", "prompt knowledge reference explanation note"),
-    *_columns("string", "label", _VOTE_LABEL),
+PUBLISHED = {"replies": GENERATED, "ratings": LEARNED, "votes": LABELLED, "comparisons": COMPARED}
+_FURTHER = Schema(
+    "dialogue_id text_id shown_first source_id also_in:strings prompt:text knowledge:text reference:text "
+    "explanation:text note:text label",
+    label=_VOTE_LABEL,
 )
-_KNOWN: dict[str, Column] = {
-    column.name: column
-    for columns in (*(schema.columns for schema in (PAIR, REPLY, RATING, COMPARISON, TEXT_BY_ID, QRELS)), _FURTHER)
-    for column in columns
-}
+_KNOWN = Schema("", PAIR, REPLY, RATING, COMPARISON, TEXT_BY_ID, QRELS, _FURTHER)
 # Columns of these names are text columns in every table, also if a manifest does not list them.
-TEXT_COLUMNS = frozenset(
-    column.name
-    for columns in (*(schema.columns for schema in PUBLISHED.values()), tuple(_KNOWN.values()))
-    for column in columns
-    if column.form is TEXT
-)
+_ALL = [each for schema in (_KNOWN, *PUBLISHED.values()) for each in schema.items()]
+TEXT_COLUMNS = frozenset(name for name, column in _ALL if column.form is TEXT)
 
 
 def find_column(config: str, name: str) -> Column | None:
     """Returns a column of a config by name, or None for an unknown column."""
-    schema = PUBLISHED.get(config)
-    return schema[name] if schema is not None and name in schema else _KNOWN.get(name)
+    return PUBLISHED.get(config, _KNOWN).get(name) or _KNOWN.get(name)
 
 
 def feature_specification(columns: Columns) -> dict[str, Any]:
@@ -249,17 +139,6 @@ def feature_specification(columns: Columns) -> dict[str, Any]:
         value = {"dtype": DTYPES[kind], "_type": "Value"}
         specification[name] = {"feature": value, "_type": "List"} if kind in LIST_TYPES else value
     return specification
-
-
-def features(columns: Columns) -> "datasets.Features":
-    """Returns the columns as `datasets.Features`.
-
-    Args:
-        columns: The types of a schema, or such types with further columns.
-    """
-    import datasets
-
-    return datasets.Features.from_dict(feature_specification(columns))
 
 
 def without_text(columns: Columns) -> Columns:

@@ -1,20 +1,17 @@
-"""Pinned upstream files: their entries in recipes, and their download, cache and hashes."""
+"""Pinned upstream files: their entries in recipes, and their mirror, cache and download."""
 
 import os
 import sys
-import threading
-import time
 from collections.abc import Mapping
-from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Annotated, BinaryIO
+from typing import Annotated
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from fcconan.data.addresses import Address, parse_address
-from fcconan.data.atomic import new_file
 from fcconan.data.ids import file_sha256
+from fcconan.data.messages import one_line
 from fcconan.errors import InputError
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -33,7 +30,6 @@ class Source(Model):
     commit: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
     path: str = Field(description="Path in the repository; without a repository, relative to the recipe file.")
     sha256: Sha256 | None = None
-    max_bytes: int = Field(100_000_000, ge=1, description="Maximum size of the download, in bytes.")
     optional: bool = False
     note: str | None = Field(None, description="Reason why the file is optional, or its peculiarities.")
     empty_texts: int = Field(0, ge=0, description="Number of known empty cells in text columns.")
@@ -57,48 +53,21 @@ class Source(Model):
 
 
 RAW_URL = "https://raw.githubusercontent.com"
-TIMEOUT_SECONDS = 60
-ATTEMPTS = 3
-PAUSE_SECONDS = 0.5
-
-_noticed: set[str] = set()
-_noticing = threading.Lock()
 
 
 def cache_folder() -> Path:
     """Returns the folder of downloaded files: `$FCCONAN_CACHE`, or the user's cache folder."""
-    given = os.environ.get("FCCONAN_CACHE")
-    if given:
+    if given := os.environ.get("FCCONAN_CACHE"):
         return Path(given)
     import pooch
 
     return Path(str(pooch.os_cache("fcconan")))
 
 
-def source_url(source: Source) -> str:
-    """Returns the raw URL of an upstream file, without user name and password.
-
-    Raises:
-        InputError: `$FCCONAN_RAW_URL`, which replaces the host, is not a valid address.
-    """
-    return f"{_raw_host().url}/{_place(source)}"
-
-
-def _raw_host() -> Address:
-    return parse_address(os.environ.get("FCCONAN_RAW_URL") or RAW_URL, "FCCONAN_RAW_URL", example=RAW_URL)
-
-
-def _place(source: Source) -> str:
-    from urllib.parse import quote
-
-    return f"{source.repository}/{source.commit}/{quote(source.path)}"
-
-
 def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
     """Finds a source file, and downloads it if necessary.
 
-    The mirror (`$FCCONAN_MIRROR/<owner>/<repository>/<path>`) comes first, then the cache, then the network. A download
-    has a temporary name until its hash is verified, so that several processes can download the same file.
+    The mirror (`$FCCONAN_MIRROR/<owner>/<repository>/<path>`) comes first, then the cache, then the network.
 
     Args:
         source: Entry of the file in a recipe.
@@ -111,179 +80,58 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
     Raises:
         InputError: The file is not available, or its hash differs from that of the recipe.
     """
+    import pooch
+    from requests import RequestException
+
     if source.sha256 is None:
         return None  # optional and not pinned: it cannot be verified
-    mirror = os.environ.get("FCCONAN_MIRROR")
-    if source.repository is not None and mirror and not Path(mirror).is_dir():
-        raise InputError(
-            f"FCCONAN_MIRROR is {mirror}, which is not a folder: correct it, or unset it to fetch the files"
-        )
     places = _places(source, folder)
-    for path, name in places.items():
-        if path.is_file():
-            return _verified(path, source, f"{path}{name}")
+    first, last = places[0], places[-1]
+    if first.is_file() and (source.repository is None or first != last):  # the cache compares hashes itself
+        if (found := file_sha256(first)) != source.sha256:
+            raise InputError(f"{first} has sha256 {found}, expected {source.sha256}: get the pinned file")
+        return first
     if source.repository is None:
         if source.optional:
             return None
-        raise InputError(f"{folder / source.path} is missing: put the file there, or correct `path` in the recipe")
-    cached = list(places)[-1]
-    _show_terms(source.repository, terms)
+        raise InputError(f"{last} is missing: put the file there, or correct `path` in the recipe")
+    if not last.is_file():
+        _show_terms(source.repository, " ".join(terms.split()))
+    pooch.get_logger().setLevel("WARNING")
+    host = os.environ.get("FCCONAN_RAW_URL") or RAW_URL
+    address = f"{host}/{source.repository}/{source.commit}/{quote(source.path)}"
+    downloader = pooch.HTTPDownloader(timeout=60, progressbar=sys.stderr.isatty())
+    hashes, addresses = {last.name: source.sha256}, {last.name: address}
     try:
-        _download(source, cached)
-    except OSError as error:  # errors of requests are OSErrors without a number
-        if error.errno is not None:
-            raise InputError(
-                f"the cache folder {cached.parent} cannot be written ({error.strerror}): set FCCONAN_CACHE to "
-                "another folder"
-            ) from error
+        cache = pooch.create(last.parent, base_url="", registry=hashes, urls=addresses, retry_if_failed=2)
+        return Path(cache.fetch(last.name, downloader=downloader))
+    except (RequestException, ValueError) as error:  # the last for a wrong hash
         if source.optional:
             return None
         raise InputError(
-            f"{source_url(source)} cannot be fetched ({_reason(error)}): download it by hand, in a browser, and "
-            f"save it as {next(iter(places))}, or set FCCONAN_MIRROR to a folder that holds "
-            f"{source.repository}/{source.path}"
+            f"{source.path} cannot be fetched ({one_line(error, 300)}): save it as {last}, or set FCCONAN_MIRROR to a "
+            f"folder with {source.repository}/{source.path}"
         ) from error
-    return cached
 
 
-def _places(source: Source, folder: Path) -> dict[Path, str]:
-    """Returns the paths to search for a file, in order, each with a note for messages."""
+def _places(source: Source, folder: Path) -> list[Path]:
+    """Returns the paths of a file, in the order of the search: in the mirror, if there is one, and in the cache."""
     if source.repository is None:
-        return {folder / source.path: ""}
-    cached = cache_folder() / source.repository / str(source.commit) / source.path
+        return [folder / source.path]
     mirror = os.environ.get("FCCONAN_MIRROR")
-    mirrored = {Path(mirror) / source.repository / source.path: " (in the mirror)"} if mirror else {}
-    return {**mirrored, cached: " (in the cache; delete it to fetch it again)"}
+    mirrored = [Path(mirror) / source.repository / source.path] if mirror else []
+    return [*mirrored, cache_folder() / source.repository / str(source.commit) / source.path]
 
 
-def fetch_all(
-    sources: Mapping[str, Source],
-    *,
-    folder: Path,
-    name: str,
-    terms: str = "",
-    jobs: int = 4,
-    progress: bool | None = None,
-) -> dict[str, Path]:
-    """Finds every file of a recipe, several at a time.
-
-    Args:
-        sources: Entries of the recipe, by name.
-        folder: Folder of the recipe, for sources without a repository.
-        name: Name of the recipe, for the progress bar.
-        terms: Terms of the upstream data, shown once for each repository before a download.
-        jobs: Number of simultaneous downloads.
-        progress: Whether to show a progress bar; by default where standard error is a terminal.
-
-    Returns:
-        Local files by name of the source; optional files that are not available are left out.
-
-    Raises:
-        InputError: A required file is not available, or a hash differs.
-    """
-    from tqdm import tqdm
-
-    shown = sys.stderr.isatty() if progress is None else progress
-    pending = iter(list(sources))
-    finished: SimpleQueue[tuple[str, Path | BaseException | None]] = SimpleQueue()
-
-    def work() -> None:
-        for key in pending:
-            try:
-                finished.put((key, fetch(sources[key], folder=folder, terms=terms)))
-            except BaseException as error:
-                finished.put((key, error))
-
-    # Daemon threads instead of a pool, whose threads Python waits for: Ctrl-C can end a stalled download.
-    for _ in range(max(1, min(jobs, len(sources)))):
-        threading.Thread(target=work, daemon=True).start()
-    found: dict[str, Path] = {}
-    label = f"{name}: upstream files"
-    try:
-        for _ in tqdm(range(len(sources)), desc=label, unit="file", disable=not shown, leave=False):
-            key, outcome = finished.get()
-            if isinstance(outcome, BaseException):
-                raise outcome
-            if outcome is not None:
-                found[key] = outcome
-    finally:
-        list(pending)  # an error prevents further downloads
-    return {key: found[key] for key in sources if key in found}
-
-
-def _verified(path: Path, source: Source, name: str) -> Path:
-    found = file_sha256(path)
-    if found != source.sha256:
-        raise InputError(
-            f"{name} has sha256 {found}, expected {source.sha256}: get the pinned file, or pin the new hash "
-            "in the recipe if the change is intended"
-        )
-    return path
-
-
-class _LimitedFile:
-    """A file with the maximum size of the recipe, so that a server cannot fill the disk."""
-
-    def __init__(self, source: Source, file: BinaryIO) -> None:
-        self._source, self._file = source, file
-        self._left = source.max_bytes
-
-    def write(self, content: bytes) -> None:
-        self._left -= len(content)
-        if self._left < 0:
-            raise InputError(
-                f"{source_url(self._source)} is larger than {self._source.max_bytes} bytes, the most that its recipe "
-                "allows: check the address, or raise `max_bytes` of the source"
-            )
-        self._file.write(content)
-
-    def flush(self) -> None:
-        self._file.flush()
-
-
-def _download(source: Source, target: Path) -> None:
-    import pooch
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with new_file(target) as fresh:
-        downloader = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS)
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                with fresh.open("wb") as file:
-                    downloader(f"{_raw_host().with_login}/{_place(source)}", _LimitedFile(source, file), None)
-                break
-            except OSError as error:
-                response = getattr(error, "response", None)
-                status = getattr(response, "status_code", None)
-                if response is not None:
-                    response.close()  # pooch leaves it open
-                # Only errors of requests, which have no number, are retried; local errors (a full disk) persist.
-                final = error.errno is not None or (status is not None and status < 500 and status != 429)
-                if final or attempt == ATTEMPTS:
-                    raise
-                time.sleep(attempt * PAUSE_SECONDS)
-            except ValueError as error:  # of urllib3, whose message repeats the address
-                raise InputError(
-                    f"{source_url(source)} cannot be fetched ({_reason(error)}): check the addresses in http_proxy and "
-                    "https_proxy"
-                ) from error
-        _verified(fresh, source, f"{source_url(source)}")
-
-
+@cache
 def _show_terms(repository: str, terms: str) -> None:
-    with _noticing:
-        if repository in _noticed:
-            return
-        _noticed.add(repository)
-    text = f"note: fetching from {repository}. Terms: {' '.join(terms.split())}"
-    with suppress(OSError):
-        print(text, file=sys.stderr)
+    print(f"note: fetching from {repository}. Terms: {terms}", file=sys.stderr)
 
 
-def _reason(error: BaseException) -> str:
-    """Returns a short reason for a network error, whose own text repeats the URL."""
-    status = getattr(getattr(error, "response", None), "status_code", None)
-    return f"HTTP {status}" if status is not None else type(error).__name__
+def fetch_all(sources: Mapping[str, Source], *, folder: Path, terms: str = "") -> dict[str, Path]:
+    """Finds every file of a recipe, as `fetch` does; optional files that are not available are left out."""
+    found = {key: fetch(source, folder=folder, terms=terms) for key, source in sources.items()}
+    return {key: path for key, path in found.items() if path is not None}
 
 
 def is_available(source: Source, *, folder: Path) -> bool:

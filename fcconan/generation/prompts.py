@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import YamlFile, catalogue_entry, content_folder
+from fcconan.data import catalogue_entry, content_folder, read_yaml
 from fcconan.errors import InputError
 from fcconan.judging import PromptTemplate, load_prompt
 from fcconan.models import Messages
@@ -94,9 +94,9 @@ def load_decoding(name_or_path: str, **changed: Any) -> tuple[str, dict[str, Any
     Raises:
         InputError: The preset or a setting is unknown.
     """
-    presets = YamlFile(_folder() / "decoding.yaml").data
+    presets = read_yaml(_folder() / "decoding.yaml")
     path = catalogue_entry("decoding", name_or_path, dict.fromkeys(presets, Path()))
-    given = presets.get(name_or_path) or YamlFile(path).data
+    given = presets.get(name_or_path) or read_yaml(path)
     settings = {**_USUAL, **given}
     if {*settings} != {*_USUAL} or settings["pick"] not in ("first", "random"):
         raise InputError(

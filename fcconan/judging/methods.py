@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
-from fcconan.data import YamlFile, short_hash
+from fcconan.data import read_yaml, short_hash
 from fcconan.errors import InputError
 from fcconan.judging.prompts import (
     FORMS,
@@ -235,7 +235,7 @@ def load_steps(path: Path, task: Task) -> tuple[str, list[str]]:
     Raises:
         InputError: The file holds something else, or steps of another aspect or scale.
     """
-    data = YamlFile(path).data
+    data = read_yaml(path)
     if lost := {"aspect", "low", "high", "steps"} - {*data}:
         raise InputError(f"{path} has no {', '.join(sorted(lost))}: give a file of `fcconan judge calibrate`")
     aspect = task.aspect(data["aspect"])

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from fcconan.data import YamlFile, explain_error
+from fcconan.data import read_yaml
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Aspect, Task, Text
 from fcconan.models import Messages
@@ -83,7 +83,7 @@ class _Message(BaseModel):
     content: Text
 
 
-_MESSAGES = TypeAdapter(Annotated[list[_Message], Field(min_length=1)])
+_MESSAGES = Annotated[list[_Message], Field(min_length=1)]
 
 
 def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) -> PromptTemplate:
@@ -97,12 +97,7 @@ def load_prompt(path: Path, *, known: Collection[str], needed: Collection[str]) 
     Raises:
         InputError: The file has other content, an unknown variable, or lacks a required one.
     """
-    file = YamlFile(path, top="list")
-    try:
-        read = _MESSAGES.validate_python(file.data, strict=True)
-    except ValidationError as error:
-        known_keys = list(_Message.model_fields)
-        raise InputError(explain_error(file, error, whole="the prompt", known_keys=lambda _: known_keys)) from error
+    read = read_yaml(path, _MESSAGES, strict=True)
     prompt = PromptTemplate(tuple((each.role, each.content) for each in read))
     left = [found[0] for _, content in prompt.messages for found in _LEFT_OVER.finditer(_VARIABLE.sub("", content))]
     if unknown := [*left, *sorted(prompt.variables - {*known})]:

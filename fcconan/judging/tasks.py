@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.data import Location, YamlFile, explain_error, read_text, task_path
+from fcconan.data import read_text, read_yaml, task_path
 from fcconan.errors import InputError
 
 # The sentence that introduces the grades and ends in a colon.
@@ -140,20 +140,11 @@ def load_task(name: str | Path) -> Task:
         name: A task of the catalogue, or the path of a task file or of the folder that holds a `task.yaml`.
 
     Raises:
-        InputError: The task is unknown, or its file does not follow the schema; the message names file and line.
+        InputError: The task is unknown, or its file does not follow the schema; the message names file and key.
     """
-    file = YamlFile(task_path(str(name)))
-    try:
-        # Without strict types, `low: yes` would be 1, and the grades 1 and "1" would be equal.
-        return Task.model_validate(file.data, strict=True)
-    except ValidationError as error:
-        raise InputError(explain_error(file, error, whole="the task", known_keys=_known_keys)) from error
-
-
-def _known_keys(location: Location) -> list[str]:
-    within: dict[str, type[_Strict]] = {"aspects": Aspect, "labels": Label}
-    model = within.get(str(location[0]), Task) if len(location) > 1 else Task
-    return list(model.model_fields)
+    # Without strict types, `low: yes` would be 1, and the grades 1 and "1" would be equal.
+    task: Task = read_yaml(task_path(str(name)), Task, strict=True)
+    return task
 
 
 def dump_task(task: Task) -> str:

@@ -12,16 +12,16 @@ from functools import cached_property, partial
 from time import monotonic, time
 from typing import Any, NamedTuple
 
-from fcconan.data import OPENAI_URL, endpoint_address, one_line, without_secrets
+from fcconan.data import one_line, read_yaml, without_secrets
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.models.requests import PASSING_REASONS, ChatRequest, ChatResponse, FailureReason, read_reply
 from fcconan.models.store import Answers, from_json, to_json
 
+OPENAI_URL = "https://api.openai.com/v1"
 _CHAT, _EMBEDDINGS = "/chat/completions", "/embeddings"
 PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each repetition of a failed request
 _LONGEST_PAUSE = 120.0  # seconds; an endpoint that asks for more has no quota left
-_LONGEST_MESSAGE = 500  # characters of an error
 _AHEAD = 8  # requests for each one in flight that are prepared, so that a slow answer does not hold up the others
 _MOST_IN_A_ROW = 20  # equal failures, after which others would fail, too
 # Fields that a server may refuse, and words of its message that mean them.
@@ -90,8 +90,11 @@ class EndpointModel:
 
     def __init__(self, name: str, endpoint: Endpoint, answers: Answers) -> None:
         self.name, self.answers, self._endpoint = name, answers, endpoint
-        self._address = endpoint_address(endpoint.base_url)
-        self.identity: dict[str, Any] = {"endpoint": self._address.url, "model": name}
+        self._url = (endpoint.base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).strip().rstrip("/")
+        if not self._url.startswith(("http://", "https://")):
+            raise InputError(f"found no http:// or https:// in --base-url: give an address such as {OPENAI_URL}")
+        self._shown = without_secrets(self._url).replace("***@", "")
+        self.identity: dict[str, Any] = {"endpoint": self._shown, "model": name}
         if not endpoint.structured_output:
             self.identity["form"] = "no-structured-output"
         self.used, self.reported, self._failures = Counter[str](), dict[str, None](), Counter[str]()
@@ -230,7 +233,7 @@ class EndpointModel:
             most = 1 if is_new and outcome.reason == "connection" else _MOST_IN_A_ROW
             if failed >= most and (is_new or outcome.reason in PASSING_REASONS):
                 raise EndpointError(
-                    f"{self._address.url} answered none of {failed} requests ({outcome.reason}: {outcome.detail}): "
+                    f"{self._shown} answered none of {failed} requests ({outcome.reason}: {outcome.detail}): "
                     "check its address, the model and whether the server runs; answers so far are stored"
                 )
         return outcome
@@ -238,7 +241,7 @@ class EndpointModel:
     def _count(self, body: Mapping[str, Any], kind: str) -> None:
         usage = body.get("usage") or {}
         if self._endpoint.max_cost is not None and not usage.get("prompt_tokens"):
-            raise EndpointError(f"{self._address.url} counts no tokens, which --max-cost needs: leave it out")
+            raise EndpointError(f"{self._shown} counts no tokens, which --max-cost needs: leave it out")
         with self._lock:
             self._in_a_row.clear()
             self.used[kind] += 1
@@ -300,8 +303,7 @@ class EndpointModel:
                 with suppress(ValueError, KeyError, TypeError, AttributeError):  # not in OpenAI's shape
                     said = from_json(message)["error"]
                     message, code = said["message"], said.get("code")
-                message = without_secrets(message[:_LONGEST_MESSAGE], self._address.secrets)
-                message = one_line(message, _LONGEST_MESSAGE)
+                message = one_line(message[:1000], 500)
                 if (
                     not self._newer_limit
                     and "max_completion_tokens" in message
@@ -342,7 +344,7 @@ class EndpointModel:
         elif status == 400 and (code == "model_not_found" or _NO_MODEL.search(message)):
             advice = _ADVICE[404]
         if advice is not None:
-            raise EndpointError(f"{self._address.url} answered {status} ({one_line(message)}): {advice}")
+            raise EndpointError(f"{self._shown} answered {status} ({one_line(message)}): {advice}")
         said = f"status {status}: {message}"
         if status == 429:
             return Outcome(reason="rate_limited", detail=said), _retry_after(error.response.headers)
@@ -357,16 +359,14 @@ class EndpointModel:
         except ImportError as error:
             raise InputError("models behind an endpoint need the extra: `pip install 'fcconan[llm]'`") from error
         key = os.environ.get("OPENAI_API_KEY", "").strip()  # files of keys end with a line break
-        if not key and self._address.url == OPENAI_URL:
+        if not key and self._url == OPENAI_URL:
             raise InputError(f"found no key for {OPENAI_URL}: set OPENAI_API_KEY, or give --base-url")
-        login = self._address.authorization
         # The client would follow redirects with the texts, and repeat a request that timed out.
         return openai.OpenAI(
             api_key=key or "none",
-            base_url=self._address.url,
+            base_url=self._url,  # httpx sends its user name and password
             timeout=self._endpoint.timeout,
             max_retries=0,
-            default_headers={"Authorization": login} if login else None,
             http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
 
@@ -377,13 +377,11 @@ def load_price(endpoint: Endpoint, model: str) -> tuple[float, float] | None:
     Raises:
         InputError: The file has no two numbers for the model, or there is a limit of cost without prices.
     """
-    import yaml
-
     if endpoint.prices is None:
         if endpoint.max_cost is not None:
             raise InputError("--max-cost needs --prices FILE, with the price of the model")
         return None
-    found: Any = (yaml.safe_load(endpoint.prices.read_text(encoding="utf-8")) or {}).get(model)
+    found = read_yaml(endpoint.prices).get(model)
     try:
         return float(found["input"]), float(found["output"])
     except (KeyError, TypeError, ValueError) as error:

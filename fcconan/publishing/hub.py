@@ -1,5 +1,6 @@
 """A dataset repository on the Hub: reads, changes, and one-line errors."""
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data import MANIFEST, hub_address, hub_error, limit_hub_wait, parse_json, quiet_hub
+from fcconan.data import MANIFEST, one_line, parse_json, quiet_hub, without_secrets
 from fcconan.errors import InputError, RemoteError
 
 if TYPE_CHECKING:
@@ -76,15 +77,14 @@ class Hub:
     """
 
     def __init__(self, repo_id: str) -> None:
-        address = hub_address()  # checked first, because the import of the client fails for a wrong address
         from huggingface_hub import HfApi, get_token
 
-        limit_hub_wait()
         self.repo_id = repo_id
         self._token = get_token()
-        self.endpoint = address.url
+        endpoint = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+        self.endpoint = without_secrets(endpoint)
         # Otherwise the client would search a token at each request.
-        self._api = HfApi(endpoint=address.with_login, token=self._token or False, library_name="fcconan")
+        self._api = HfApi(endpoint=endpoint, token=self._token or False, library_name="fcconan")
 
     @property
     def url(self) -> str:
@@ -293,4 +293,4 @@ class Hub:
         return HubFailure(f"{action} broke off ({reason}): {RESUME_ADVICE}")
 
     def _describe_error(self, error: object) -> str:
-        return hub_error(error, self._token)
+        return one_line(error, 300)

