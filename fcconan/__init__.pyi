@@ -4,11 +4,11 @@ from .annotation import (
     campaign_status as campaign_status,
     export_sheets as export_sheets,
     import_answers as import_answers,
+    new_campaign as new_campaign,
+    queue_units as queue_units,
     release as release,
     simulate as simulate,
     validate as validate,
-    new_campaign as new_campaign,
-    queue_units as queue_units,
 )
 from .building import (
     build as build,

@@ -32,12 +32,6 @@ from .progress import (
     campaign_status as campaign_status,
     next_step as next_step,
 )
-from .releasing import (
-    release as release,
-)
-from .rounds import (
-    find_outliers as find_outliers,
-)
 from .queue_estimate import (
     estimate as estimate,
 )
@@ -50,6 +44,12 @@ from .queue_model import (
 )
 from .queueing import (
     queue_units as queue_units,
+)
+from .releasing import (
+    release as release,
+)
+from .rounds import (
+    find_outliers as find_outliers,
 )
 from .sampling import (
     TFIDF as TFIDF,

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from fcconan.annotation.campaigns import Row, Unit
-from fcconan.annotation.sampling import Content, check_texts
 from fcconan.annotation.questions import task_questions
+from fcconan.annotation.sampling import Content, check_texts
 from fcconan.data import cell_list, is_missing, make_cn_id, make_hs_id, make_item_id, make_pair_id, make_reply_id, read
 from fcconan.errors import InputError
 from fcconan.judging import Task

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from cyclopts import Parameter, validators
 
-from fcconan.annotation.ordering import derived_seed
-from fcconan.annotation.rounds import active_annotators
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign, Row, Unit
+from fcconan.annotation.ordering import derived_seed
 from fcconan.annotation.progress import next_step
 from fcconan.annotation.queue_estimate import estimate
 from fcconan.annotation.queue_model import RANDOM_SHARE, Floats, Problem, choose, likeness, predict, standardised
+from fcconan.annotation.rounds import active_annotators
 from fcconan.annotation.sampling import TFIDF, default_encoder
 from fcconan.data import make_pair_id, name_with_hash, read_file
 from fcconan.errors import InputError

@@ -10,10 +10,9 @@ from functools import cached_property
 from itertools import accumulate, takewhile
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from fcconan.data import read_yaml, tier_rule_names, tier_rule_path
-from fcconan.errors import InputError
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
 Role = Literal["annotator", "validator"]
@@ -38,8 +37,6 @@ def agreement(votes: Sequence[str], label: str) -> Agreement:
     if backing == len(votes):
         return "unanimous"
     return "majority" if 2 * backing > len(votes) else "adjudicated"
-
-
 
 
 class Tier(BaseModel):

@@ -96,7 +96,6 @@ from .reader import (
     RowSource as RowSource,
     add_replies as add_replies,
     read as read,
-    read_file as read_file,
     reply_texts as reply_texts,
 )
 from .schemas import (

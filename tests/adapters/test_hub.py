@@ -104,11 +104,10 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
-    from fcconan.services import dataset_folder
-
     from fcconan import generate
     from fcconan.data import open_table
     from fcconan.retrieval import load_collection
+    from fcconan.services import dataset_folder
 
     publish(hub, demo)
     found, here = load_collection(NAME), load_collection(str(demo))

@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from fcconan.oldcli import app
 from typer.testing import CliRunner
 
 from fcconan import Bootstrap, Result, Rows, correlate, rank
+from fcconan.oldcli import app
 from tests.upstream import oracle
 
 pytestmark = pytest.mark.upstream
