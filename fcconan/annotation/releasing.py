@@ -73,7 +73,10 @@ def release(
         stage = Path(name)
         for key, table in tables.items():
             table.to_csv(stage / f"{key}.csv", index=False, lineterminator="\r\n")  # quotes either end of a line
-        data = _recipe(opened, stage, tables, synthetic) | _edited(opened, out / RECIPE)
+        data = _recipe(opened, stage, tables, synthetic)
+        before = yaml.safe_load((out / RECIPE).read_text(encoding="utf-8")) if (out / RECIPE).is_file() else {}
+        if before.get("name") == data["name"]:  # with texts of people
+            data |= {key: before[key] for key in _template() if key in before}
         data |= {"synthetic": synthetic or data["synthetic"]}
         if rule in TIER_RULES:
             data["tier_rule"] = rule
@@ -105,13 +108,6 @@ def release(
 def _write(stage: Path, data: Row) -> None:
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
     (stage / RECIPE).write_text(HEAD + text, encoding="utf-8")
-
-
-def _edited(campaign: Campaign, path: Path) -> Row:
-    """Returns the keys that people may edit, of an earlier recipe of the campaign."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    own = found.get("name") == campaign.settings.name
-    return {key: found[key] for key in _template() if own and key in found}
 
 
 def _template() -> Row:
