@@ -109,7 +109,7 @@ def assign(
             return Result("annotate assign", tables, identity, [next_step(opened)])
         if round == QUALIFICATION:
             _test(opened, session_size, seed)
-        elif round in opened.rounds():
+        elif round in opened.rounds() and round != VALIDATION:
             given = {name: value for name, value in asked.items() if value}
             todo = "leave these options out, or give another --round"
             check_same_options(opened, round, recorded_options(opened, round), given, todo)
@@ -138,11 +138,8 @@ def _make(campaign: Campaign, name: str, asked: Mapping[str, Any]) -> None:
         return
     forbidden, generator = assigned_elsewhere(campaign, name), np.random.default_rng(seed)
     left_out = {each.unit_id for other in asked["exclude_round"] for each in campaign.assignments(other)}
-    permitted = {
-        unit: free
-        for unit, free in permissions((each.unit_id for each in campaign.items()), raters, forbidden).items()
-        if unit not in left_out
-    }
+    items = [each.unit_id for each in campaign.items() if each.unit_id not in left_out]
+    permitted = permissions(items, raters, forbidden)
     size, overlap = asked["sample_size"], asked["overlap"]
     if asked["all_raters"]:
         overlap = {len(raters): 1.0}
@@ -250,7 +247,7 @@ def _passed_on(campaign: Campaign, name: str, seed: int | None) -> list[str]:
     before, made = campaign.assignments(name), recorded_options(campaign, name)
     done, active = completed_assignments(campaign, name), campaign.active("annotator")
     still = [each for each in before if not each.withdrawn and each.key not in done]
-    left = [each for each in still if each.rater not in active]
+    left = {each for each in still if each.rater not in active}
     items = {each.unit_id for each in campaign.items()}
     # Only the rater can judge an answer again, and gold questions stay with the rater.
     moving = Counter(each.unit_id for each in left if each.unit_id in items and not made.get("review"))

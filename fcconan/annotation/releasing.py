@@ -67,6 +67,7 @@ def release(
     if tier_rule is not None and not pairs:
         raise InputError(f"{campaign} has a task on a {opened.task.unit}, expected pairs: leave --tier-rule out")
     rule = tier_rule or (DEFAULT_RULE if pairs else None)
+    own = None if rule is None else load_tier_rule(rule)
     rounds = opened.rounds_like(round)
     tables, left_out = published_tables(opened, rounds)
     with tempfile.TemporaryDirectory() as name:
@@ -80,19 +81,16 @@ def release(
         data |= {"synthetic": synthetic or data["synthetic"]}
         if rule in TIER_RULES:
             data["tier_rule"] = rule
-        elif rule:
-            data["own_tier_rule"] = load_tier_rule(rule).model_dump(exclude_none=True, exclude_unset=True)
+        elif own is not None:
+            data["own_tier_rule"] = own.model_dump(exclude_none=True, exclude_unset=True)
         _write(stage, data | {"expect": {"rows": {}}})
         data |= _counts(stage, rule if rule in TIER_RULES else None)
         _write(stage, data)
         shutil.copytree(stage, out, dirs_exist_ok=True)
     notes = []
-    if (
-        rule
-        and not tables["pairs"]["n_validators"].any()
-        and any(t.valid is True for t in load_tier_rule(rule).complete)
-    ):
-        notes.append("No label was validated: tiers that need validated labels are empty.")
+    if own is not None and not own.unseen_is_valid and not tables["pairs"]["n_validators"].any():
+        if any(tier.valid is True for tier in own.complete):
+            notes.append("No label was validated: tiers that need validated labels are empty.")
     rows = [(config, split, n) for config, splits in data["expect"]["rows"].items() for split, n in splits.items()]
     return Result(
         "annotate release",

@@ -1,4 +1,4 @@
-"""Rounds: their files, what is done in them, and reviews of outlying answers.
+"""Rounds: their files, completed assignments, and reviews of outlying answers.
 
     rounds/NAME.jsonl         assignments
     rounds/NAME.json          options of the round

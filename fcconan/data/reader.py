@@ -256,7 +256,7 @@ def read_file(path: Path) -> "DataFrame":
     """Returns the rows of a file as a data frame. Cells of CSV and TSV are texts; empty cells are None.
 
     Raises:
-        InputError: The file is missing, or cannot be read in the format of its suffix.
+        InputError: The file does not exist, or cannot be read in the format of its suffix.
     """
     import pandas as pd
 

@@ -217,6 +217,9 @@ def test_mistakes_are_one_line(tmp_path: Path, options: Any, message: str) -> No
     with pytest.raises(InputError, match=message) as error:
         assign(campaign.folder, **options)
     assert ("\n" not in str(error.value), campaign.rounds()) == (True, [])
+    campaign.write("rounds/validation.jsonl", [])
+    with pytest.raises(InputError, match="none that `annotate validate`"):
+        assign(campaign.folder, round="validation")
     state(campaign, rater_1="left", rater_2="failed")
     with pytest.raises(InputError, match=r"raters\.csv has no active annotator: add a row"):
         assign(campaign.folder)
