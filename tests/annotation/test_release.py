@@ -10,7 +10,7 @@ import yaml
 from fcconan.annotation import adjudicate, release_recipe, write_dataset
 from fcconan.annotation.campaigns import LABEL, MAIN, Answer, Assignment, Campaign, Decision, Settings, Unit, create
 from fcconan.annotation.release import published_rows, without_label
-from fcconan.building.builds import build, build_tables, load_recipe
+from fcconan.building import build, build_tables, load_recipe
 from fcconan.errors import InputError
 from fcconan.judging.tasks import Label, load_task
 from tests.annotation import published as small
@@ -452,9 +452,8 @@ def test_the_card_of_a_campaign_follows_its_licence(campaign: Campaign, tmp_path
     recipe = str(path)
 
     def card(*, labels_only: bool = False) -> str:
-        return (build(recipe, tmp_path / "data", labels_only=labels_only).folder / "README.md").read_text(
-            encoding="utf-8"
-        )
+        build(recipe, out=tmp_path / "data", labels_only=labels_only)
+        return (tmp_path / "data" / "README.md").read_text(encoding="utf-8")
 
     remedy = "If everyone may have the texts, set `redistributable: true` in the recipe and build the folder again."
     terms = (

@@ -34,7 +34,7 @@ def release(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Release:
         name = "-".join(filter(None, (recipe, tier_rule, "labels" if labels_only else "full")))
         with shared_folder(tmp_path_factory, name) as out:
             if not (out / "manifest.json").exists():
-                build(recipe, out, labels_only=labels_only, tier_rule=tier_rule, progress=False)
+                build(recipe, out=out, labels_only=labels_only, tier_rule=tier_rule)
         return out
 
     return folder

@@ -19,7 +19,7 @@ from fcconan.annotation.campaigns import (
     Unit,
     create,
 )
-from fcconan.building.builds import build_tables, load_recipe
+from fcconan.building import build_tables, load_recipe
 from fcconan.data import read_table
 from fcconan.judging import load_task
 from tests.upstream import oracle
