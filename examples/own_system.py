@@ -23,7 +23,7 @@ class SharedWords:
 
 
 def main(replies: str, model: str, base_url: str) -> None:
-    fcconan.build("demo", "demo-data")
+    fcconan.build("demo", out="demo-data")
     benchmark = fcconan.bench("demo-data", system=["bm25", SharedWords()], bootstrap=Bootstrap(resamples=1000))
     endpoint = Endpoint(base_url=base_url)
     ratings = fcconan.rate(replies, "demo-data", model=model, task="cseval", endpoint=endpoint)

@@ -40,7 +40,7 @@ def interface_of(service: Callable[..., Any]) -> Interface:
     Examples:
         >>> from fcconan.services import hydrate
         >>> interface_of(hydrate).model.__name__
-        'BuildOptions'
+        'HydrateOptions'
     """
     parameters = inspect.signature(service).parameters
     arguments = {

@@ -78,8 +78,8 @@ def hydrate(
     Examples:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     labels = build("demo", f"{folder}/labels", BuildOptions(labels_only=True), progress=False).folder
-        ...     hydrate(labels, f"{folder}/full", progress=False).to_dict()["complete"]
+        ...     _ = fcconan.build("demo", out=Path(folder, "labels"), labels_only=True)
+        ...     hydrate(f"{folder}/labels", f"{folder}/full").to_dict()["complete"]
         True
     """
     from fcconan.building import hydrate as hydrate_release

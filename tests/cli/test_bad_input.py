@@ -152,7 +152,7 @@ def test_the_current_folder_is_refused_however_it_is_spelt(
 @pytest.mark.parametrize("out", ["", " "])
 def test_an_empty_name_is_no_output_folder(tmp_path: Path, out: str) -> None:
     with pytest.raises(InputError, match=r"^--out is empty: name the folder to write$"):
-        build("demo", out)
+        build("demo", out=out)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -215,8 +215,8 @@ cli.main()
 
 def test_the_release_of_another_dataset_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
     recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "out")
-    build("demo", "labels", labels_only=True)
+    build(str(recipe), out="out")
+    build("demo", out="labels", labels_only=True)
     before = _content(tmp_path)
     for verb in (["build", "demo"], ["build", "demo", "--labels-only"], ["hydrate", "labels"]):
         assert _complaint(run_cli(*verb, "--out", "out")) == (
@@ -227,7 +227,7 @@ def test_the_release_of_another_dataset_is_refused_and_left_alone(run_cli: RunCl
 
 def test_a_folder_is_hydrated_with_its_own_recipe_only(run_cli: RunCli, tmp_path: Path) -> None:
     recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "labels", labels_only=True)
+    build(str(recipe), out="labels", labels_only=True)
     before = _content(tmp_path)
     assert _complaint(run_cli("hydrate", "labels", "--out", "out", "--recipe", "demo")) == (
         "the folder was built from recipe 'small', not from 'demo': give its recipe"
@@ -240,7 +240,7 @@ def test_a_folder_is_hydrated_with_its_own_recipe_only(run_cli: RunCli, tmp_path
 def test_a_folder_whose_name_is_no_unicode_gets_the_same_bytes(tmp_path: Path, labels_only: bool) -> None:
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9/o\xff"))
     for folder in (tmp_path / "plain", odd, odd):  # the last one replaces a release
-        result = build("demo", folder, labels_only=labels_only)
+        result = build("demo", out=folder, labels_only=labels_only)
         assert result.folder == folder
         assert _content(folder) == _content(tmp_path / "plain")
     assert "gold/test-00000-of-00001.parquet" in _content(odd)
@@ -249,8 +249,8 @@ def test_a_folder_whose_name_is_no_unicode_gets_the_same_bytes(tmp_path: Path, l
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
 def test_a_folder_is_hydrated_into_one_whose_name_is_no_unicode(tmp_path: Path) -> None:
-    build("demo", tmp_path / "full")
-    build("demo", tmp_path / "labels", labels_only=True)
+    build("demo", out=tmp_path / "full")
+    build("demo", out=tmp_path / "labels", labels_only=True)
     odd = tmp_path / os.fsdecode(b"o\xff")
     assert hydrate(tmp_path / "labels", odd).complete
     assert _content(odd) == _content(tmp_path / "full")
@@ -279,7 +279,7 @@ def test_a_signal_while_the_folder_is_written_leaves_the_old_one_and_no_stage(
     tmp_path: Path, number: int, code: int, said: str
 ) -> None:
     recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "out", tier_rule="strict")
+    build(str(recipe), out="out", tier_rule="strict")
     before = _content(tmp_path)
     program = f"""
 import sys, time
@@ -322,7 +322,7 @@ def test_out_with_foreign_files_is_refused_and_left_alone(run_cli: RunCli, tmp_p
 
 def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli: RunCli, tmp_path: Path) -> None:
     recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "out")
+    build(str(recipe), out="out")
     Path("out/notes.txt").write_text("mine", encoding="utf-8")
     before = _content(tmp_path)
     assert "out/manifest.json" in before
@@ -334,8 +334,8 @@ def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli:
 
 def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunCli, tmp_path: Path) -> None:
     recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "full")
-    build(str(recipe), "labels", labels_only=True)
+    build(str(recipe), out="full")
+    build(str(recipe), out="labels", labels_only=True)
     Path("empty").mkdir()
     before = _content(tmp_path)
     assert _complaint(run_cli("hydrate", "empty", "--out", "out")) == (

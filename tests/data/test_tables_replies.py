@@ -236,7 +236,7 @@ def test_sources_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_pairs_of_a_built_dataset_are_judged_as_replies(tmp_path: Path) -> None:
-    build(str(write_small(tmp_path)), tmp_path / "out", progress=False)
+    build(str(write_small(tmp_path)), out=tmp_path / "out")
     rows = list(load_replies(tmp_path / "out", config="bronze"))
     assert len(rows) == len(PAIRS)
     for row in rows:
