@@ -27,7 +27,7 @@ from fcconan.annotation.questions import (
     turned,
 )
 from fcconan.annotation.sheets import unguarded
-from fcconan.data import file_sha256, normalise, read_file
+from fcconan.data import count_noun, file_sha256, normalise, read_file
 from fcconan.errors import InputError
 from fcconan.result import Result
 
@@ -92,6 +92,8 @@ def import_answers(
             name, given = _read(opened, path, people, round)
             asked, number = questions(opened, name), 1 + max((answer.import_number for answer in history), default=0)
             answers = _answers(path, given, asked, units(name), None if allow_withdrawn else held, number)
+            if lost := given[COMMENT].count() - len({answer.key for answer in answers if answer.comment}):
+                notes.append(f"{path.name}: {count_noun(lost, 'comment')} without an answer left out.")
             sha = file_sha256(path)
             if sha in {row["sha256"] for row in imports}:
                 notes.append(f"{path.name} was imported before.")

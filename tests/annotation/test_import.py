@@ -70,6 +70,7 @@ def test_answers_are_added_with_their_import(pairs: Campaign) -> None:
         ("main", "ombrey-1", THIRD, "label", None, None, 1),
         ("main", "tessok-2", FOURTH, "label", "not_sure", None, 2),
     ]
+    assert found.notes[0] == "one.csv: 1 comment without an answer left out."
     assert found.notes[-1].startswith(f"Next: fcconan annotate import {pairs.folder} FILES (5 units of the round main")
 
 

@@ -32,9 +32,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cn.txt").write_text("\n".join(cn))
     lists = ("--hs-file", folder / "hs.txt", "--cn-file", folder / "cn.txt")
     annotate("new", "--task", "appropriateness", *lists, "--campaign-name", "whole", "--seed", 1)
-    with (folder / "campaign" / "raters.csv").open("a", encoding="utf-8") as file:
-        file.writelines(f"annotator-{number},annotator,active\n" for number in range(1, 7))
-        file.writelines(f"validator-{number},validator,active\n" for number in range(1, 3))
+    raters = [f"annotator-{n}," for n in range(1, 7)] + [f"validator-{n},validator" for n in (1, 2)]
+    (folder / "campaign" / "raters.csv").write_text("rater,role\n" + "\n".join(raters))
     annotate("assign", *OVERLAP)
     annotate("simulate", "--out", folder / "main", "--accuracy", 0.8, "--skip-rate", 0.01)
     annotate("import", *sorted((folder / "main").glob("*.csv")))
