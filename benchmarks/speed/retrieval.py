@@ -68,11 +68,10 @@ def best_of(repeats: int, cases: Mapping[str, Callable[[], object]]) -> Times:
 
 def mt_conan(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Return the distinct HS and CNs of MT-CONAN."""
-    from fcconan.data.parquet import read_table
-
+    from fcconan.data import read_table
     from fcconan.building.releases import table_path
 
-    fcconan.build("mt-conan", folder / "mt-conan", progress=False)
+    fcconan.build("mt-conan", out=folder / "mt-conan")
     rows = read_table(folder / "mt-conan" / table_path("pairs", "train"))
     hs, cn = (dict.fromkeys(rows[column].to_pylist()) for column in ("hate_speech", "counter_narrative"))
     return {f"hs-{i}": text for i, text in enumerate(hs)}, {f"cn-{i}": text for i, text in enumerate(cn)}
@@ -192,7 +191,7 @@ def benchmark(folder: Path, repeats: int) -> Measured:
     """Measure the command of Table 4 against its encoder alone, both in fresh processes."""
     from fcconan.retrieval.collections import load_collection
 
-    fcconan.build("fc-conan", folder / "fc-conan", progress=False)
+    fcconan.build("fc-conan", out=folder / "fc-conan")
     collection = load_collection(str(folder / "fc-conan"), shared_cn=True).pool()
     texts = folder / "texts.json"
     texts.write_text(json.dumps([*collection.queries.values(), *collection.corpus.values()]), encoding="utf-8")

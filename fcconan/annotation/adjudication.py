@@ -1,4 +1,4 @@
-"""`annotate adjudicate`: final labels by rule and by a person, who fills in a list of conflicts as CSV."""
+"""`annotate adjudicate`: final labels by rule, and by a person in a list of conflicts as CSV."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -124,7 +124,7 @@ def adjudicate(
 
 
 def _allowed(campaign: Campaign) -> list[str]:
-    """Returns what a person may decide, in the order of the task."""
+    """Returns the possible decisions of a person, in the order of the task."""
     return [*(label.name for label in campaign.task.labels if label.name != NOT_SURE), DISCARD]
 
 

@@ -40,8 +40,8 @@ def published_tables(campaign: Campaign, rounds: Sequence[str]) -> tuple[dict[st
 
     Returns:
         Rows by file. Pairs: `hs`, `cn`, `pairs` and `votes`. Replies: `replies`, `ratings` and, if validated, `grades`.
-        Comparisons: `replies`, `comparisons` and, if adjudicated, `labels`. And the numbers of what is left out, by
-        reason.
+        Comparisons: `replies`, `comparisons` and, if adjudicated, `labels`. And the numbers of units and answers that
+        are left out, by reason.
 
     Raises:
         InputError: The labels of the task have no place in a dataset, there are no answers or final labels, or votes

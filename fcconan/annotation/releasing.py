@@ -67,29 +67,30 @@ def release(
     if tier_rule is not None and not pairs:
         raise InputError(f"{campaign} has a task on a {opened.task.unit}, expected pairs: leave --tier-rule out")
     rule = tier_rule or (DEFAULT_RULE if pairs else None)
+    own = None if rule is None else load_tier_rule(rule)
     rounds = opened.rounds_like(round)
     tables, left_out = published_tables(opened, rounds)
     with tempfile.TemporaryDirectory() as name:
         stage = Path(name)
         for key, table in tables.items():
             table.to_csv(stage / f"{key}.csv", index=False, lineterminator="\r\n")  # quotes either end of a line
-        data = _recipe(opened, stage, tables, synthetic) | _edited(opened, out / RECIPE)
+        data = _recipe(opened, stage, tables, synthetic)
+        before = yaml.safe_load((out / RECIPE).read_text(encoding="utf-8")) if (out / RECIPE).is_file() else {}
+        if before.get("name") == data["name"]:  # with texts of people
+            data |= {key: before[key] for key in _template() if key in before}
         data |= {"synthetic": synthetic or data["synthetic"]}
         if rule in TIER_RULES:
             data["tier_rule"] = rule
-        elif rule:
-            data["own_tier_rule"] = load_tier_rule(rule).model_dump(exclude_none=True, exclude_unset=True)
+        elif own is not None:
+            data["own_tier_rule"] = own.model_dump(exclude_none=True, exclude_unset=True)
         _write(stage, data | {"expect": {"rows": {}}})
         data |= _counts(stage, rule if rule in TIER_RULES else None)
         _write(stage, data)
         shutil.copytree(stage, out, dirs_exist_ok=True)
     notes = []
-    if (
-        rule
-        and not tables["pairs"]["n_validators"].any()
-        and any(t.valid is True for t in load_tier_rule(rule).complete)
-    ):
-        notes.append("No label was validated: tiers that need validated labels are empty.")
+    if own is not None and not own.unseen_is_valid and not tables["pairs"]["n_validators"].any():
+        if any(tier.valid is True for tier in own.complete):
+            notes.append("No label was validated: tiers that need validated labels are empty.")
     rows = [(config, split, n) for config, splits in data["expect"]["rows"].items() for split, n in splits.items()]
     return Result(
         "annotate release",
@@ -105,13 +106,6 @@ def release(
 def _write(stage: Path, data: Row) -> None:
     text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=110)
     (stage / RECIPE).write_text(HEAD + text, encoding="utf-8")
-
-
-def _edited(campaign: Campaign, path: Path) -> Row:
-    """Returns the keys that people may edit, of an earlier recipe of the campaign."""
-    found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    own = found.get("name") == campaign.settings.name
-    return {key: found[key] for key in _template() if own and key in found}
 
 
 def _template() -> Row:

@@ -156,7 +156,8 @@ def _assign(campaign: Campaign, targets: Mapping[str, Row], how: dict[str, Any])
     added = [each for theirs in ordered.values() for each in theirs]
     shown = {each.key: targets[each.unit_id] for each in added} | (campaign.shown(VALIDATION) or {})
     labels = [{"rater": rater, "unit_id": unit} | row for (rater, unit), row in shown.items()]
-    write_round(campaign, VALIDATION, kept + added, how | {"two": sorted(two)}, labels)
+    if before or added:
+        write_round(campaign, VALIDATION, kept + added, how | {"two": sorted(two)}, labels)
     withdrawn = sum(now.withdrawn and not each.withdrawn for now, each in zip(kept, before, strict=True))
     short = sum(len(dealt[unit]) < number for unit, number in wanted.items())
     notes = [f"{len(added)} new assignments, {withdrawn} withdrawn."]

@@ -9,4 +9,6 @@ from fcconan.building import build
 
 @pytest.fixture(scope="package")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("demo", tmp_path_factory.mktemp("adapters") / "demo", progress=False).folder
+    folder = tmp_path_factory.mktemp("adapters") / "demo"
+    build("demo", out=folder)
+    return folder

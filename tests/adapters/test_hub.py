@@ -11,7 +11,7 @@ from fcconan.data import release_folder
 from fcconan.errors import InputError
 from tests import small
 from tests.adapters.published import NAME, publish, reached
-from tests.building.test_releases import contents
+from tests.building.test_build import contents
 from tests.conftest import RunCli
 from tests.publishing.hub import READER, Blob, Hub
 
@@ -34,8 +34,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset whose texts may not be passed on, built with and without them, next to its recipe."""
     folder = tmp_path_factory.mktemp("folders")
     recipe = small.write_small(folder / "upstream")
-    build(str(recipe), folder / "full", progress=False)
-    build(str(recipe), folder / "labels", labels_only=True, progress=False)
+    build(str(recipe), out=folder / "full")
+    build(str(recipe), out=folder / "labels", labels_only=True)
     return folder
 
 
@@ -105,9 +105,9 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
     from fcconan import generate
+    from fcconan.building import dataset_folder
     from fcconan.data import open_table
     from fcconan.retrieval import load_collection
-    from fcconan.services import dataset_folder
 
     publish(hub, demo)
     found, here = load_collection(NAME), load_collection(str(demo))

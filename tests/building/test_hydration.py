@@ -10,7 +10,7 @@ from fcconan.building import build, hydrate
 from fcconan.data import read_manifest
 from fcconan.errors import InputError
 from tests import small
-from tests.building.test_releases import contents
+from tests.building.test_build import contents
 from tests.conftest import RunCli
 
 GOLD = "gold/test-00000-of-00001.parquet"
@@ -23,7 +23,8 @@ def recipe(tmp_path: Path) -> str:
 
 @pytest.fixture
 def labels(tmp_path: Path, recipe: str) -> Path:
-    return build(recipe, tmp_path / "labels", labels_only=True).folder
+    build(recipe, out=tmp_path / "labels", labels_only=True)
+    return tmp_path / "labels"
 
 
 def rewrite(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -33,8 +34,8 @@ def rewrite(path: Path, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("rule", ["released", "strict"])
 def test_hydrating_gives_the_full_build_byte_for_byte(tmp_path: Path, recipe: str, rule: str) -> None:
-    build(recipe, tmp_path / "labels", labels_only=True, tier_rule=rule)
-    build(recipe, tmp_path / "full", tier_rule=rule)
+    build(recipe, out=tmp_path / "labels", labels_only=True, tier_rule=rule)
+    build(recipe, out=tmp_path / "full", tier_rule=rule)
     result = hydrate(tmp_path / "labels", tmp_path / "hydrated", recipe=recipe)
     manifest = read_manifest(tmp_path / "full")
     rows = sum(sum(splits.values()) for splits in manifest["counts"].values())
@@ -45,7 +46,7 @@ def test_hydrating_gives_the_full_build_byte_for_byte(tmp_path: Path, recipe: st
 
 def test_the_order_of_the_labels_does_not_matter(tmp_path: Path, recipe: str, labels: Path) -> None:
     rewrite(labels / GOLD, pq.read_table(labels / GOLD).to_pylist()[::-1])
-    build(recipe, tmp_path / "full")
+    build(recipe, out=tmp_path / "full")
     assert hydrate(labels, tmp_path / "hydrated", recipe=recipe).complete
     assert contents(tmp_path / "hydrated") == contents(tmp_path / "full")
 

@@ -49,13 +49,13 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small dataset, which is not redistributable: `full`, `labels`, and `other` with other training pairs."""
     folder = tmp_path_factory.mktemp("publish")
     recipe = str(small.write_small(folder / "upstream"))
-    build(recipe, folder / "full")
-    build(recipe, folder / "labels", labels_only=True)
+    build(recipe, out=folder / "full")
+    build(recipe, out=folder / "labels", labels_only=True)
     rows = [{"source_id": key, "hate_speech": hs, "counter_narrative": cn} for key, hs, cn in small.TRAIN]
     rows[2]["counter_narrative"] = "The inspector bakes, too."
     small.write_csv(folder / "upstream" / "train.csv", rows)
     small.write_recipe(folder / "upstream")
-    build(recipe, folder / "other", labels_only=True)
+    build(recipe, out=folder / "other", labels_only=True)
     return folder
 
 

@@ -62,8 +62,9 @@ def test_fc_conan_is_published_without_a_text_or_behind_a_gate(
     mirror: Path, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-    labels = build("fc-conan", tmp_path / "labels", labels_only=True).folder
-    full = build("fc-conan", tmp_path / "full").folder
+    labels, full = tmp_path / "labels", tmp_path / "full"
+    build("fc-conan", out=labels, labels_only=True)
+    build("fc-conan", out=full)
     texts = {
         text
         for config in ("corpus", "queries")
