@@ -1,4 +1,5 @@
 from .building import (
+    hydrate as hydrate,
     load_recipe as load_recipe,
 )
 from .errors import (
@@ -28,6 +29,9 @@ from .parsing import (
     parse_multi as parse_multi,
     parse_rating as parse_rating,
 )
+from .publishing import (
+    publish as publish,
+)
 from .reproduction import (
     reproduce as reproduce,
 )
@@ -52,13 +56,9 @@ from .services import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     CampaignOptions as CampaignOptions,
-    HydrateOptions as HydrateOptions,
-    HydrateResult as HydrateResult,
     ImportOptions as ImportOptions,
     ImportResult as ImportResult,
     NewCampaignResult as NewCampaignResult,
-    PublishOptions as PublishOptions,
-    PublishResult as PublishResult,
     QueueOptions as QueueOptions,
     QueueResult as QueueResult,
     RosterOptions as RosterOptions,
@@ -78,11 +78,9 @@ from .services import (
     build as build,
     campaign_status as campaign_status,
     export_sheets as export_sheets,
-    hydrate as hydrate,
     import_answers as import_answers,
     list_datasets as list_datasets,
     new_campaign as new_campaign,
-    publish as publish,
     queue_units as queue_units,
     simulate as simulate,
     tier as tier,

@@ -51,14 +51,14 @@ COMMANDS = {
         "fcconan.scoring.ranking:rank",
         "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
     ),
+    "hydrate": ("fcconan.building.hydration:hydrate", "Add the texts to a labels-only dataset."),
+    "publish": ("fcconan.publishing.publication:publish", "Publish a dataset on the Hub."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Commands that have not moved yet.
 OLD = {
     "list": "List the datasets of the catalogue.",
     "build": "Build a dataset.",
-    "hydrate": "Add the texts to a labels-only dataset.",
-    "publish": "Publish a dataset on the Hub.",
     "annotate": "Run an annotation campaign.",
 }
 # Groups of commands.

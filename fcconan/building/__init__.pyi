@@ -1,18 +1,12 @@
 from .builds import (
     build as build,
     find_builder as find_builder,
-    find_tier_rule as find_tier_rule,
 )
 from .cards import (
-    CARD_FIELDS as CARD_FIELDS,
-    CARD_TAGS as CARD_TAGS,
-    FURTHER_CARD_TAGS as FURTHER_CARD_TAGS,
     Card as Card,
-    check_card as check_card,
     read_card as read_card,
 )
 from .hydration import (
-    Hydration as Hydration,
     hydrate as hydrate,
 )
 from .kinds.campaign import (
@@ -24,14 +18,15 @@ from .kinds.ratings import (
     unified_score as unified_score,
 )
 from .quotations import (
-    Texts as Texts,
+    find_quotation as find_quotation,
+    open_names as open_names,
+    parts_of as parts_of,
 )
 from .recipes import (
     Recipe as Recipe,
     load_recipe as load_recipe,
 )
 from .releases import (
-    table_bytes as table_bytes,
     table_path as table_path,
 )
 from .rows import (
@@ -42,10 +37,7 @@ from .source_files import (
 )
 from .tables import (
     Table as Table,
-    arrow_schema as arrow_schema,
-    column_type as column_type,
     group_values as group_values,
-    table_texts as table_texts,
 )
 from .tiers import (
     TIER_RULES as TIER_RULES,

@@ -50,14 +50,6 @@ from .files import (
     read_text as read_text,
     row_file as row_file,
 )
-from .forms import (
-    MOST_WORDS as MOST_WORDS,
-    NAME as NAME,
-    NUMBER as NUMBER,
-    TEXT as TEXT,
-    Form as Form,
-    is_title as is_title,
-)
 from .hub import (
     hub_error as hub_error,
     hub_release as hub_release,
@@ -126,6 +118,8 @@ from .schemas import (
     LABELS as LABELS,
     LEARNED as LEARNED,
     LIST_TYPES as LIST_TYPES,
+    NAME as NAME,
+    NAMES as NAMES,
     PAIR as PAIR,
     PUBLISHED as PUBLISHED,
     QRELS as QRELS,

@@ -1,15 +1,13 @@
 """The schemas of all rows: columns, types, vocabularies and forms of strings.
 
-The type of a column determines its storage, and its form determines the allowed strings. `text` and `texts` are
-strings whose redistribution may be forbidden; labels-only folders leave these columns out. Every other string has a
-closed form: an entry of a vocabulary, an id or code with a fixed pattern, or a name. Users choose names freely, so
-`fcconan.publishing` also searches for them in the texts of the source datasets.
+The type of a column determines its storage, and its form determines the strings of labels-only folders. `text` and
+`texts` are strings whose redistribution may be forbidden; labels-only folders leave these columns out. Every other
+string is an entry of a vocabulary or matches the pattern of names, which are ids of this package, too. People choose
+names, so `build --labels-only` also compares them with the texts.
 """
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from fcconan.data.forms import CN_TYPE, CODE, ID, NAME, NAMES, NUMBER, TEXT, Form
 
 if TYPE_CHECKING:
     import datasets
@@ -36,12 +34,10 @@ VERDICTS = ("a", "b", "tie", "invalid")
 RATER_KINDS = ("human", "model", "metric")
 # Allowed values by column, in addition to missing values. Labels differ between votes and pairs.
 ALLOWED_VALUES = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
-
-
-def _words(meaning: str, words: tuple[str, ...]) -> Form:
-    return Form(meaning, frozenset(words))
-
-
+# Forms: regular expressions.
+TEXT = "(?!)"  # no string
+NAME = r"[A-Za-z0-9À-ɏ_.+@:/=(),-]{1,80}"
+NAMES = rf"{NAME}(; {NAME})*"
 _BY_TYPE = {"string": NAME, "strings": NAME, "text": TEXT, "texts": TEXT}
 
 
@@ -52,13 +48,13 @@ class Column:
     Attributes:
         name: Its name.
         kind: Its type, a key of `DTYPES`.
-        form: The strings that it may hold.
+        form: Regular expression of its strings in labels-only folders.
         nullable: Whether a value may be missing.
     """
 
     name: str
     kind: str
-    form: Form
+    form: str
     nullable: bool = True
 
 
@@ -93,21 +89,21 @@ class Schema:
         return Schema(self.name, (*kept, *added.values()))
 
 
-def _columns(kind: str, names: str, form: Form | None = None, *, nullable: bool = True) -> tuple[Column, ...]:
-    form = form or _BY_TYPE.get(kind, NUMBER)
+def _columns(kind: str, names: str, form: str | None = None, *, nullable: bool = True) -> tuple[Column, ...]:
+    form = form or _BY_TYPE.get(kind, NAME)
     return tuple(Column(name, kind, form, nullable) for name in names.split())
 
 
-def _key(names: str, form: Form = ID) -> tuple[Column, ...]:
-    return _columns("string", names, form, nullable=False)
+def _key(names: str) -> tuple[Column, ...]:
+    return _columns("string", names, nullable=False)
 
 
-_LABEL = _words("a label", LABELS)
-_VOTE_LABEL = _words("a label", VOTE_LABELS)
-_AGREEMENT = _words("a kind of agreement", AGREEMENTS)
-_TIER = _words("a tier", TIERS)
-_VERDICT = _words("a verdict", VERDICTS)
-_RATER_KIND = _words("a kind of rater", RATER_KINDS)
+_LABEL = "|".join(LABELS)
+_VOTE_LABEL = "|".join(VOTE_LABELS)
+_AGREEMENT = "|".join(AGREEMENTS)
+_TIER = "|".join(TIERS)
+_VERDICT = "|".join(VERDICTS)
+_RATER_KIND = "|".join(RATER_KINDS)
 
 PAIR = Schema(
     "pairs",
@@ -120,22 +116,22 @@ PAIR = Schema(
         *_columns("string", "agreement", _AGREEMENT),
         *_columns("string", "tier", _TIER),
         *_columns("string", "hs_type hs_subtype", NAMES),
-        *_columns("string", "cn_type", CN_TYPE),
+        *_columns("string", "cn_type", NAMES),
         *_columns("int", "age"),
         *_columns("string", "gender education"),
-        *_columns("string", "source_id", ID),
+        *_columns("string", "source_id"),
         *_columns("int", "original_index"),
     ),
 )
-VOTE = Schema("votes", (*_key("pair_id"), *_key("rater", NAME), *_columns("string", "label", _VOTE_LABEL)))
+VOTE = Schema("votes", (*_key("pair_id"), *_key("rater"), *_columns("string", "label", _VOTE_LABEL)))
 REPLY = Schema(
     "replies",
     (
         *_key("reply_id"),
-        *_columns("string", "item_id hs_id", ID),
+        *_columns("string", "item_id hs_id"),
         *_columns("text", "hate_speech text"),
         *_columns("string", "system"),
-        *_columns("string", "strategy", CN_TYPE),
+        *_columns("string", "strategy", NAMES),
         *_columns("texts", "references"),
     ),
 )
@@ -143,7 +139,7 @@ RATING = Schema(
     "ratings",
     (
         *_key("reply_id"),
-        *_key("rater", NAME),
+        *_key("rater"),
         *_columns("string", "rater_kind", _RATER_KIND),
         *_columns("string", "aspect"),
         *_columns("float", "value low high"),
@@ -155,9 +151,9 @@ RATING = Schema(
 COMPARISON = Schema(
     "comparisons",
     (
-        *_columns("string", "item_id", ID),
-        *_key("system_a system_b", NAME),
-        *_columns("string", "reply_a reply_b", ID),
+        *_columns("string", "item_id"),
+        *_key("system_a system_b"),
+        *_columns("string", "reply_a reply_b"),
         *_columns("string", "rater"),
         *_columns("string", "rater_kind", _RATER_KIND),
         *_columns("string", "verdict", _VERDICT),
@@ -176,11 +172,11 @@ GENERATED = REPLY.extended(
     *_columns("string", "reason"),  # why the text is missing
     *_columns("strings", "flags"),  # refusal:KIND, empty, truncated
     *_columns("string", "model"),
-    *_columns("string", "revision prompt_hash", CODE),
+    *_columns("string", "revision prompt_hash"),
     *_columns("string", "format"),
     *_columns("string", "decoding"),
     *_columns("int", "seed"),
-    *_columns("strings", "examples sources", ID),  # ids of pairs; ids of shown or retrieved CNs, and of passages
+    *_columns("strings", "examples sources"),  # ids of pairs; ids of shown or retrieved CNs, and of passages
     *_columns("int", "candidates picked prompt_tokens completion_tokens"),
 )
 _JUDGED = (
@@ -190,7 +186,7 @@ _JUDGED = (
     *_columns("bool", "cited"),
 )
 # The rated reply: later commands need no file of replies.
-_ABOUT_RATINGS = (*_columns("string", "item_id hs_id", ID), *_columns("string", "system"))
+_ABOUT_RATINGS = (*_columns("string", "item_id hs_id"), *_columns("string", "system"))
 ABOUT_REPLY = tuple(column.name for column in _ABOUT_RATINGS)
 RATED = RATING.extended(*_JUDGED, *_ABOUT_RATINGS)
 # Learned raters: distance of the reply to the training data.
@@ -216,7 +212,7 @@ PUBLISHED: dict[str, Schema] = {
 }
 # Further columns of datasets.
 _FURTHER = (
-    *_columns("string", "dialogue_id text_id shown_first source_id", ID),
+    *_columns("string", "dialogue_id text_id shown_first source_id"),
     *_columns("strings", "also_in"),
     *_columns("text", "prompt knowledge reference explanation note"),
     *_columns("string", "label", _VOTE_LABEL),
@@ -231,7 +227,7 @@ TEXT_COLUMNS = frozenset(
     column.name
     for columns in (*(schema.columns for schema in PUBLISHED.values()), tuple(_KNOWN.values()))
     for column in columns
-    if column.form is TEXT
+    if column.kind in RESTRICTED_TYPES
 )
 
 

@@ -16,9 +16,7 @@ from fcconan.errors import InputError, RemoteError
 from fcconan.oldcli import (
     annotate,
     build,
-    hydrate,
     list_datasets,
-    publish,
 )
 from fcconan.oldcli.typer_command import Group
 
@@ -38,8 +36,7 @@ app = typer.Typer(
 )
 # The sections of the help, and the commands in their order.
 COMMANDS = {
-    "Datasets": (list_datasets, build, hydrate),
-    "Results": (publish,),
+    "Datasets": (list_datasets, build),
 }
 for panel, verbs in COMMANDS.items():
     for verb in verbs:

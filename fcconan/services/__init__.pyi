@@ -55,10 +55,7 @@ from .datasets import (
     BuildOptions as BuildOptions,
     BuildResult as BuildResult,
     DatasetList as DatasetList,
-    HydrateOptions as HydrateOptions,
-    HydrateResult as HydrateResult,
     build as build,
-    hydrate as hydrate,
     list_datasets as list_datasets,
 )
 from .locations import (
@@ -69,11 +66,6 @@ from .locations import (
 from .options import (
     LARGEST_SEED as LARGEST_SEED,
     RowSelection as RowSelection,
-)
-from .publication import (
-    PublishOptions as PublishOptions,
-    PublishResult as PublishResult,
-    publish as publish,
 )
 from .results import (
     Result as Result,
