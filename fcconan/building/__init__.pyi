@@ -20,7 +20,6 @@ from .kinds.ratings import (
 from .quotations import (
     find_quotation as find_quotation,
     open_names as open_names,
-    parts_of as parts_of,
 )
 from .recipes import (
     Recipe as Recipe,

@@ -3,22 +3,23 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from fcconan.data import NAME, NAMES, find_column
 from fcconan.errors import InputError
 
 RUN = 7  # consecutive words that count as a quotation
-WHOLE = 4  # words of a shorter text that is searched within sentences
+WHOLE = 4  # words of a shorter text that is searched within clauses
 _WORD = re.compile(r"[^\W_]+")
-_PARTS = re.compile(r'[\n|`"“”]')  # between lines, cells and quoted strings
+_CLAUSE = re.compile(r'[\n|`"“”<>*:;,.!?()/]+')  # between lines, cells, clauses, and parts of paths
 
 
 def find_quotation(strings: Iterable[str], texts: Iterable[str]) -> str | None:
     """Returns the first string that quotes a text.
 
-    A quotation is a whole text, seven consecutive words of one, or all words of a text of four to six. Case,
-    punctuation and separators do not count. Texts of one word are names.
+    A quotation is seven consecutive words of a text, a whole text of four to six words, or a whole text as a clause or
+    as one word. Case, punctuation and separators do not count. Texts of one word are names.
 
     Examples:
         >>> find_quotation(["Oaks.", "run-elves_bake-v2", "Elves_bake!"], ["Elves bake."])
@@ -34,18 +35,15 @@ def find_quotation(strings: Iterable[str], texts: Iterable[str]) -> str | None:
     for string in strings:
         words = _words(string)
         places = ((at, at + size) for size in range(WHOLE, RUN + 1) for at in range(len(words) - size + 1))
-        if "".join(words) in wholes or any(tuple(words[start:end]) in runs for start, end in places):
+        clauses = [string, *_CLAUSE.split(string)]
+        joined = {"".join(_words(part)) for clause in clauses for part in (clause, *clause.split())}
+        if not wholes.isdisjoint(joined) or any(tuple(words[start:end]) in runs for start, end in places):
             return string
     return None
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
-
-
-def parts_of(document: str) -> list[str]:
-    """Returns a public document, and its lines, cells and quoted strings."""
-    return [document, *_PARTS.split(document)]
 
 
 def open_names(config: str, columns: Mapping[str, Sequence[Any]]) -> list[str]:
@@ -62,8 +60,8 @@ def open_names(config: str, columns: Mapping[str, Sequence[Any]]) -> list[str]:
     for name, values in columns.items():
         column = find_column(config, name)
         form = NAME if column is None else column.form
-        lists = [each if isinstance(each, list) else [each] for each in values if isinstance(each, str | list)]
-        strings = {string for each in lists for string in each if string}
+        lists = [each for each in values if isinstance(each, list)]
+        strings = {each for each in chain(values, *lists) if isinstance(each, str)} - {""}
         for string in strings:
             if not re.fullmatch(form, string):
                 raise InputError(
@@ -71,7 +69,7 @@ def open_names(config: str, columns: Mapping[str, Sequence[Any]]) -> list[str]:
                     "entry of its vocabulary in a labels-only folder: declare it as `text` in the recipe, or rename it"
                 )
         if form in (NAME, NAMES):
-            names += [*strings, *(" ".join(filter(None, each)) for each in lists if len(each) > 1)]
+            names += [*strings, *(" ".join(filter(None, each)) for each in lists)]
     return names
 
 

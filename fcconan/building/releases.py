@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
-from fcconan.building.quotations import beginning, find_quotation, open_names, parts_of
+from fcconan.building.quotations import beginning, find_quotation, open_names
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, group_values, table_texts
 from fcconan.data import (
@@ -75,7 +75,7 @@ def write_release(
         names = [name for table in written.tables for name in open_names(table.config, table.data)]
         public = f"{card}\n{json.dumps(manifest, ensure_ascii=False)}".replace("\\n", "\n")
         texts = (text for table in built.tables for text in table_texts(table))
-        if (found := find_quotation([*parts_of(public), *names], texts)) is not None:
+        if (found := find_quotation([public, *names], texts)) is not None:
             raise InputError(
                 f"the card, a name or a column of {recipe.name} quotes a text ({beginning(found)}), which labels-only "
                 "folders leave out: change the recipe, or declare the column as `text`"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fcconan.building import find_quotation, load_recipe, open_names, parts_of
+from fcconan.building import find_quotation, load_recipe, open_names
 from fcconan.data import CARD, MANIFEST, TEXT_COLUMNS, read_table, recipe_names
 from fcconan.errors import InputError
 
@@ -56,7 +56,7 @@ def check_texts(folder: Path, manifest: Mapping[str, Any], *, may_redistribute: 
         )
     for file in (CARD, MANIFEST):
         public = (folder / file).read_text(encoding="utf-8")
-        if find_quotation(parts_of(public.replace("\\n", "\n")), texts) is not None:
+        if find_quotation([public.replace("\\n", "\n")], texts) is not None:
             raise InputError(
                 f"{file} quotes a restricted text, and is public even in a gated repository: remove the quotation from "
                 "the recipe and build again"

@@ -26,36 +26,17 @@ def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 
 @pytest.fixture(scope="session")
-def _no_downloads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("downloads") / "none"
-    yield folder
-    assert not folder.exists()
-
-
-@pytest.fixture(autouse=True)
-def _texts_known(_own_caches: None, _no_downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One download cache for all tests, so that the texts of the source datasets are indexed once."""
-    monkeypatch.setenv("FCCONAN_CACHE", str(_no_downloads))
-
-
-@pytest.fixture
-def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skips loading of all configs, which takes seconds and has tests of its own."""
-    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-
-
-@pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small dataset, which is not redistributable: `full`, `labels`, and `other` with other training pairs."""
     folder = tmp_path_factory.mktemp("publish")
     recipe = str(small.write_small(folder / "upstream"))
-    build(recipe, folder / "full")
-    build(recipe, folder / "labels", labels_only=True)
+    build(recipe, out=folder / "full")
+    build(recipe, out=folder / "labels", labels_only=True)
     rows = [{"source_id": key, "hate_speech": hs, "counter_narrative": cn} for key, hs, cn in small.TRAIN]
     rows[2]["counter_narrative"] = "The inspector bakes, too."
     small.write_csv(folder / "upstream" / "train.csv", rows)
     small.write_recipe(folder / "upstream")
-    build(recipe, folder / "other", labels_only=True)
+    build(recipe, out=folder / "other", labels_only=True)
     return folder
 
 
@@ -65,9 +46,3 @@ def copied(built: Path, tmp_path: Path) -> Path:
     for name in ("full", "labels"):
         shutil.copytree(built / name, tmp_path / name)
     return tmp_path
-
-
-@pytest.fixture
-def labels(built: Path) -> Path:
-    """The small dataset without texts."""
-    return built / "labels"

@@ -26,19 +26,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.publishing import Publication, PublishingOptions, publication
-
 OWNER, READER, STRANGER = "hf_ownerOwnerOwner", "hf_readerReaderReader", "hf_strangerStranger"
 READ_ONLY = "hf_ownReadOnlyToken"
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
 ATTRIBUTES = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
 LARGE = 10 * 1024 * 1024
 BROKEN = "broken on purpose"
-
-
-def publish(source: Path | str, repo_id: str, **options: Any) -> Publication:
-    """Publishes with options as keyword arguments."""
-    return publication.publish(source, repo_id, PublishingOptions(**options))
 
 
 @dataclass(frozen=True)
@@ -664,7 +657,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def connect(patch: pytest.MonkeyPatch, hub: Hub, token: str | None = OWNER) -> None:
-    """Connects the clients of this process to a stub, with a token and without waiting times.
+    """Connects the clients of this process to a stub, with a token.
 
     `datasets` reads the address when it is imported: give it in the environment of a new process (`environment`).
     """
@@ -679,7 +672,6 @@ def connect(patch: pytest.MonkeyPatch, hub: Hub, token: str | None = OWNER) -> N
         patch.delenv("HF_TOKEN", raising=False)
     else:
         patch.setenv("HF_TOKEN", token)
-    patch.setattr("huggingface_hub.utils._http.time", _NoWaiting())
 
 
 def environment(hub: Hub, home: object, token: str | None = OWNER) -> dict[str, str]:
@@ -693,10 +685,3 @@ def environment(hub: Hub, home: object, token: str | None = OWNER) -> dict[str, 
         "HF_HUB_DISABLE_TELEMETRY": "1",
         **({"HF_TOKEN": token} if token else {}),
     }
-
-
-class _NoWaiting:
-    """The module `time` without its `sleep`."""
-
-    def __getattr__(self, name: str) -> Any:
-        return (lambda seconds: None) if name == "sleep" else getattr(time, name)
