@@ -1,9 +1,7 @@
 """Attempts to get a text out of a labels-only folder: by every column and carrier, as a long and as a short text."""
 
 import hashlib
-import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +20,13 @@ LONG = "The Ombrey never return a book to the library in the old town."
 SHORT = "Tessok cheat at cards."
 SHORTEST = "Tessok cheat."
 TEXTS = (LONG, SHORT, SHORTEST)
-WRITTEN: dict[str, Callable[[str], str]] = {
-    "plain": str,
-    "hyphens": lambda text: text.rstrip(".").replace(" ", "-").lower(),
-    "joined": lambda text: text.rstrip(".").title().replace(" ", ""),
+# Attempts at each place: a text as it is, and as a name.
+WRITTEN = {
+    "long": LONG,
+    "long name": LONG.rstrip(".").replace(" ", "-").lower(),
+    "short": SHORT,
+    "short name": SHORT.rstrip(".").replace(" ", "_"),
+    "shortest name": SHORTEST.rstrip(".").title().replace(" ", ""),
 }
 HS, CN = [make_hs_id(text) for text in TEXTS], make_cn_id("They bake.")
 Rows = list[dict[str, str]]
@@ -59,9 +60,7 @@ def votes() -> tuple[Files, dict[str, Any]]:
         ],
         "cn": [{"cn_id": CN, "text": "They bake.", **about}],
         "pairs": [{"pair_id": pair, **final, "original_index": "0"} for pair in judged],
-        "votes": [
-            {"pair_id": pair, **by, "label": "appropriate"} for pair in judged for by in both
-        ],
+        "votes": [{"pair_id": pair, **by, "label": "appropriate"} for pair in judged for by in both],
     }
     counts = dict.fromkeys(("diamond", "gold", "silver", "bronze"), 3)
     rows = {name: {"test": 3} for tier in counts for name in (tier, "qrels" if tier == "bronze" else f"{tier}-qrels")}
@@ -104,19 +103,30 @@ def comparisons() -> tuple[Files, dict[str, Any]]:
 
 MADE = {made.__name__: made for made in (pairs, votes, ratings, comparisons)}
 COLUMNS = {
-    "pairs": "pairs.source_id pairs.hs_type pairs.hs_subtype pairs.cn_type pairs.gender pairs.target pairs.version",
-    "votes": "hs.hs_type hs.hs_subtype cn.cn_type cn.gender cn.education cn.source_id votes.rater votes.role votes.round",
-    "ratings": "replies.system replies.strategy replies.item_id ratings.rater ratings.role ratings.round ratings.aspect "
-    "ratings.explanation",
-    "comparisons": "replies.system replies.strategy replies.item_id comparisons.rater comparisons.role comparisons.round "
-    "comparisons.reason comparisons.shown_first labels.decided",
+    "pairs": {"pairs": "source_id hs_type hs_subtype cn_type gender target version"},
+    "votes": {
+        "hs": "hs_type hs_subtype",
+        "cn": "cn_type gender education source_id",
+        "votes": "rater role round",
+    },
+    "ratings": {"replies": "system strategy item_id", "ratings": "rater role round aspect explanation"},
+    "comparisons": {
+        "replies": "system strategy item_id",
+        "comparisons": "rater role round reason shown_first",
+        "labels": "decided",
+    },
 }
 RECIPE = (
     *("title", "summary", "homepage", "citation", "excluded name", "excluded reason", "name", "file", "source"),
     *("config", "split", "column"),
     *(f"card {part}" for part in small.CARD),
 )
-PLACES = [f"{made} {place}" for made, places in COLUMNS.items() for place in places.split()]
+PLACES = [
+    f"{made} {file}.{column}"
+    for made, files in COLUMNS.items()
+    for file, columns in files.items()
+    for column in columns.split()
+]
 PLACES += [f"recipe {place}" for place in RECIPE]
 
 
@@ -125,7 +135,7 @@ def put(text: str, place: str, files: Files, data: dict[str, Any]) -> None:
     made, _, where = place.partition(" ")
     if made != "recipe":
         file, _, column = where.partition(".")
-        for row in files[file][: 1 if column == "source_id" else None]:
+        for row in files[file][: 1 if column == "source_id" else None : 2 if column == "rater" else 1]:  # keys
             row[column] = text
         if where == "ratings.aspect":
             data["aspects"] = {text: data["aspects"]["tact"]}
@@ -133,17 +143,20 @@ def put(text: str, place: str, files: Files, data: dict[str, Any]) -> None:
             for row in files[file]:
                 row["verdict"] = "invalid"
         return
+    slug = re.sub("[^a-z0-9]+", "-", text.lower().rstrip("."))
     match where.split():
         case ["card", part]:
             data["card"] |= {part: f"As they say: {text}" if part in ("uses", "misuse") else text}
         case ["excluded", part]:
             data["excluded"] = {text: "Old."} if part == "name" else {"old.csv": text}
         case ["config"]:
-            data["pairs"][0]["config"] = text
-            data["expect"]["rows"] = {text: {"train": 3}}
+            data["pairs"][0]["config"] = slug
+            data["expect"]["rows"] = {slug: {"train": 3}}
         case ["split"]:
-            data["pairs"][0]["split"] = text.replace("-", "_")
-            data["expect"]["rows"]["pairs"] = {text.replace("-", "_"): 3}
+            data["pairs"][0]["split"] = slug.replace("-", "_")
+            data["expect"]["rows"]["pairs"] = {slug.replace("-", "_"): 3}
+        case ["name"]:
+            data["name"] = slug
         case ["column"]:
             data["extra_columns"] = {text: "string", "version": "string"}
             files["pairs"] = [
@@ -209,15 +222,15 @@ def test_the_untouched_folders_are_published_and_the_full_ones_hold_the_texts(
 
 
 @pytest.mark.parametrize("writing", WRITTEN)
-@pytest.mark.parametrize("text", [LONG, SHORT, SHORTEST], ids=["long", "short", "shortest"])
 @pytest.mark.parametrize("place", PLACES)
-def test_no_text_gets_out(place: str, text: str, writing: str, tmp_path: Path, hub: Hub) -> None:
+def test_no_text_gets_out(place: str, writing: str, tmp_path: Path, hub: Hub) -> None:
     files, data = changes_of(place.split()[0])
-    put(WRITTEN[writing](text), place, files, data)
+    put(WRITTEN[writing], place, files, data)
     folder = tmp_path / "labels"
     try:
         build(write(tmp_path, files, data), out=folder, labels_only=True)
         publish(str(folder), "my-name/attempt")
-    except InputError:
+    except InputError as refused:
+        assert re.search("quotes a text|in a labels-only folder|reads like a text", str(refused))
         assert not folder.exists()
-    assert letters(text) not in public(folder, hub)
+    assert letters(WRITTEN[writing]) not in public(folder, hub)
