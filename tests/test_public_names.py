@@ -43,7 +43,6 @@ BUILT = {
     "building/cards.py": ["pair_statistics", "reply_statistics", "statistics"],
     "annotation/progress.py": ["campaign_progress"],
     "judging/rating.py": ["_summary"],
-    "services/datasets.py": ["hydrate"],
 }
 
 

@@ -4,6 +4,7 @@ from .builds import (
 )
 from .cards import (
     Card as Card,
+    check_card as check_card,
     read_card as read_card,
 )
 from .hydration import (

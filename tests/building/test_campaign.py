@@ -122,7 +122,7 @@ def test_labels_only_and_back(made: Path, built: Callable[..., Path], tmp_path: 
     text = small.HS[0].encode()
     assert not any(text in content for content in contents(labels).values())
     recipe = str(made / make.__name__ / "recipe.yaml")
-    assert hydrate(labels, tmp_path / "hydrated", recipe=recipe).complete
+    hydrate(str(labels), out=tmp_path / "hydrated", recipe=Path(recipe))
     assert contents(tmp_path / "hydrated") == contents(built(make))
     assert read_manifest(labels)["kind"] == "campaign"
 
@@ -133,7 +133,7 @@ def test_hydrating_needs_the_texts_next_to_the_recipe(
     recipe = str(recipe_of())
     (tmp_path / "data" / "cn.csv").unlink()
     with pytest.raises(InputError, match=r"data/cn\.csv is missing: put the file there"):
-        hydrate(built(labels_only=True), tmp_path / "hydrated", recipe=recipe)
+        hydrate(str(built(labels_only=True)), out=tmp_path / "hydrated", recipe=Path(recipe))
 
 
 def test_manifest_and_card_of_pairs(recipe_of: RecipeOf, tmp_path: Path) -> None:

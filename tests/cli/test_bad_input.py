@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fcconan.building import build, hydrate, load_recipe
+from fcconan.building import build, load_recipe
 from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
 from fcconan.oldcli import app
@@ -60,8 +60,6 @@ def _content(folder: Path) -> dict[str, bytes]:
         ("build none.yaml --out out", f"no recipe file at none.yaml: give a .yaml file, or one of {KNOWN}"),
         ("build folder/pairs --out out", f"unknown recipe 'folder/pairs': known are {KNOWN}, or a .yaml file"),
         ("list more", "Got unexpected extra argument(s) (more). See `fcconan list --help`."),
-        ("hydrate", "Missing argument 'folder'. See `fcconan hydrate --help`."),
-        ("hydrate labels", "Missing option '--out'. See `fcconan hydrate --help`."),
         (
             "hydrate labels --out out",
             "labels has no manifest.json: give a folder that `fcconan build` wrote",
@@ -161,7 +159,6 @@ def test_an_empty_name_is_no_output_folder(tmp_path: Path, out: str) -> None:
     [
         ("build demo", "out/out.json"),
         ("build demo", "none/../out/deep/out.json"),
-        ("hydrate labels", "out/out.json"),
         ("build demo", "out"),
     ],
 )
@@ -218,20 +215,10 @@ def test_the_release_of_another_dataset_is_refused_and_left_alone(run_cli: RunCl
     build(str(recipe), "out")
     build("demo", "labels", labels_only=True)
     before = _content(tmp_path)
-    for verb in (["build", "demo"], ["build", "demo", "--labels-only"], ["hydrate", "labels"]):
+    for verb in (["build", "demo"], ["build", "demo", "--labels-only"]):
         assert _complaint(run_cli(*verb, "--out", "out")) == (
             f"{tmp_path / 'out'} holds the dataset 'small', not 'demo': choose another --out, or remove it"
         )
-    assert _content(tmp_path) == before
-
-
-def test_a_folder_is_hydrated_with_its_own_recipe_only(run_cli: RunCli, tmp_path: Path) -> None:
-    recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "labels", labels_only=True)
-    before = _content(tmp_path)
-    assert _complaint(run_cli("hydrate", "labels", "--out", "out", "--recipe", "demo")) == (
-        "the folder was built from recipe 'small', not from 'demo': give its recipe"
-    )
     assert _content(tmp_path) == before
 
 
@@ -245,17 +232,6 @@ def test_a_folder_whose_name_is_no_unicode_gets_the_same_bytes(tmp_path: Path, l
         assert _content(folder) == _content(tmp_path / "plain")
     assert "gold/test-00000-of-00001.parquet" in _content(odd)
     assert [os.fsencode(path.name) for path in odd.parent.iterdir()] == [b"o\xff"]  # no stage
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
-def test_a_folder_is_hydrated_into_one_whose_name_is_no_unicode(tmp_path: Path) -> None:
-    build("demo", tmp_path / "full")
-    build("demo", tmp_path / "labels", labels_only=True)
-    odd = tmp_path / os.fsdecode(b"o\xff")
-    assert hydrate(tmp_path / "labels", odd).complete
-    assert _content(odd) == _content(tmp_path / "full")
-    (tmp_path / "labels").rename(odd.with_name(os.fsdecode(b"l\xff")))
-    assert hydrate(odd.with_name(os.fsdecode(b"l\xff")), odd).complete
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems allow no such name")
@@ -328,27 +304,6 @@ def test_an_older_release_with_a_foreign_file_is_refused_and_left_alone(run_cli:
     assert "out/manifest.json" in before
     assert _complaint(run_cli("build", recipe, "--out", "out", "--tier-rule", "strict")) == (
         f"{tmp_path / 'out'} holds other files (such as notes.txt): move them away, or choose another folder"
-    )
-    assert _content(tmp_path) == before
-
-
-def test_only_a_labels_only_folder_is_hydrated_and_not_onto_itself(run_cli: RunCli, tmp_path: Path) -> None:
-    recipe = small.write_small(tmp_path / "recipe")
-    build(str(recipe), "full")
-    build(str(recipe), "labels", labels_only=True)
-    Path("empty").mkdir()
-    before = _content(tmp_path)
-    assert _complaint(run_cli("hydrate", "empty", "--out", "out")) == (
-        "empty has no manifest.json: give a folder that `fcconan build` wrote"
-    )
-    assert _complaint(run_cli("hydrate", "full", "--out", "out")) == (
-        "full has its texts already (labels_only is false in its manifest): nothing to hydrate"
-    )
-    assert _complaint(run_cli("hydrate", "labels", "--out", "recipe/../labels", "--recipe", recipe)) == (
-        "--out is the labels-only folder itself (labels): choose another folder"
-    )
-    assert _complaint(run_cli("hydrate", "labels", "--out", "out")) == (
-        "the folder was built from recipe 'small', which is not in the catalogue: give its file with --recipe"
     )
     assert _content(tmp_path) == before
 

@@ -8,10 +8,7 @@ import pytest
 from fcconan.data import recipe_names, task_names
 from fcconan.errors import InputError
 from fcconan.services import (
-    BuildOptions,
-    HydrateOptions,
     build,
-    hydrate,
     list_datasets,
 )
 
@@ -34,19 +31,3 @@ def test_a_build_has_folder_manifest_and_a_row_for_each_split(tmp_path: Path) ->
     sizes = built.to_frame().set_index(["config", "split"])["rows"]
     assert sizes["bronze", "test"] == 24 * 60
     assert built.signature.endswith(f"|data:demo@{built.manifest['fingerprint']}")
-
-
-def test_labels_are_restored_and_the_options_are_passed_on(tmp_path: Path) -> None:
-    labels = build("demo", tmp_path / "labels", BuildOptions(labels_only=True, tier_rule="strict"), progress=False)
-    assert labels.manifest["labels_only"] and labels.manifest["tier_rule"] == "strict"
-    restored = hydrate(labels.folder, tmp_path / "full", progress=False)
-    assert restored.folder == tmp_path / "full"
-    assert restored.counts == {
-        "matched": sum(labels.to_frame()["rows"]),
-        "changed": 0,
-        "missing": 0,
-        "not in the folder": 0,
-    }
-    assert restored.to_dict()["complete"] is True
-    with pytest.raises(InputError, match=r"no recipe file at none.yaml"):
-        hydrate(labels.folder, tmp_path / "x", HydrateOptions(recipe="none.yaml"), progress=False)

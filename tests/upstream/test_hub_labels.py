@@ -20,6 +20,5 @@ def test_labels_on_the_hub_are_hydrated_to_the_full_build(
         hub = reached(server, tmp_path, monkeypatch)
         repo = publish(hub, release("fc-conan", labels_only=True))
         repo.tags["v1"] = repo.commits[-1].oid
-        result = hydrate(NAME, tmp_path / "full", revision="v1", progress=False)
-    assert result.complete
+        hydrate(NAME, out=tmp_path / "full", revision="v1")
     assert contents(tmp_path / "full") == contents(release("fc-conan"))
