@@ -40,8 +40,8 @@ def hydrate(
         >>> from fcconan.building import build
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     labels = build("demo", f"{folder}/labels", labels_only=True)
-        ...     hydrate(f"{folder}/labels", out=f"{folder}/full").to_frame()["rows"].iloc[0]
-        24
+        ...     hydrate(f"{folder}/labels", out=f"{folder}/full").to_frame()["config"].tolist()[:3]
+        ['diamond', 'gold', 'silver']
     """
     from pandas import DataFrame
 

@@ -119,7 +119,7 @@ PAIR = Schema(
         *_columns("string", "cn_type", NAMES),
         *_columns("int", "age"),
         *_columns("string", "gender education"),
-        *_columns("string", "source_id"),
+        *_columns("string", "source_id", NAMES),
         *_columns("int", "original_index"),
     ),
 )
@@ -212,7 +212,7 @@ PUBLISHED: dict[str, Schema] = {
 }
 # Further columns of datasets.
 _FURTHER = (
-    *_columns("string", "dialogue_id text_id shown_first source_id"),
+    *_columns("string", "dialogue_id text_id shown_first"),
     *_columns("strings", "also_in"),
     *_columns("text", "prompt knowledge reference explanation note"),
     *_columns("string", "label", _VOTE_LABEL),

@@ -249,7 +249,11 @@ def test_a_lost_answer_and_a_concurrent_commit_are_noticed(hub: Hub, built: Path
     assert len(repo.commits) == 2
     assert repo.tags == {tag: repo.commits[-1].oid}
     assert "commit" not in steps(hub)
-    hub.before_commit = lambda: repo.add("another", dict(repo.commits[-1].files)) and None
+
+    def commit_meanwhile() -> None:
+        repo.add("another", dict(repo.commits[-1].files))
+
+    hub.before_commit = commit_meanwhile
     with pytest.raises(RemoteError, match=r"412, .*changed meanwhile"):
         publish(str(built / "other"), REPO)
     assert len(repo.tags) == 1

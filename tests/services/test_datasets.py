@@ -3,10 +3,7 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from fcconan.data import recipe_names, task_names
-from fcconan.errors import InputError
 from fcconan.services import (
     build,
     list_datasets,
