@@ -12,6 +12,7 @@ from .annotation import (
 )
 from .building import (
     build as build,
+    hydrate as hydrate,
     list_datasets as list_datasets,
     load_recipe as load_recipe,
 )
@@ -41,6 +42,9 @@ from .parsing import (
     parse_comparison as parse_comparison,
     parse_multi as parse_multi,
     parse_rating as parse_rating,
+)
+from .publishing import (
+    publish as publish,
 )
 from .reproduction import (
     reproduce as reproduce,

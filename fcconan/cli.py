@@ -96,6 +96,8 @@ COMMANDS = {
         "fcconan.annotation.queueing:queue_units",
         "Make the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.",
     ),
+    "hydrate": ("fcconan.building.hydration:hydrate", "Add the texts to a labels-only dataset."),
+    "publish": ("fcconan.publishing.publication:publish", "Publish a dataset on the Hub."),
     "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
 }
 # Groups of commands.

@@ -87,6 +87,27 @@ def write_files(folder: Path) -> None:
     )
 
 
+CARD = ("motivation", "composition", "collection", "uses", "misuse", "sensitive", "terms")
+
+
+def about_recipe(name: str) -> dict[str, Any]:
+    """Returns the parts of a recipe that say something about it."""
+    return {
+        "name": name,
+        "title": name.title(),
+        "summary": "Pairs about invented peoples.",
+        "languages": ["en"],
+        "synthetic": True,
+        "homepage": f"https://example.org/{name}",
+        "card_licence": "apache-2.0",
+        "task_categories": ["text-retrieval"],
+        "annotations_creators": ["machine-generated"],
+        "language_creators": ["expert-generated"],
+        "citation": f"@misc{{{name}, title = {{{{{name.title()}}}}}}}",
+        "card": dict.fromkeys(CARD, "A test."),
+    }
+
+
 def recipe_data(folder: Path) -> dict[str, Any]:
     """Returns the recipe as plain data, pinned to the files as they are now."""
     sources: dict[str, Any] = {}
@@ -107,21 +128,8 @@ def recipe_data(folder: Path) -> dict[str, Any]:
             "columns": {column: column for column in columns},
         }
     return {
-        "name": "small",
+        **about_recipe("small"),
         "kind": "exhaustive",
-        "title": "Small",
-        "summary": "Ten pairs about invented peoples.",
-        "languages": ["en"],
-        "synthetic": True,
-        "homepage": "https://example.org/small",
-        "card_licence": "apache-2.0",
-        "task_categories": ["text-retrieval"],
-        "annotations_creators": ["machine-generated"],
-        "language_creators": ["expert-generated"],
-        "citation": "@misc{small, title = {{Small}}}",
-        "card": dict.fromkeys(
-            ("motivation", "composition", "collection", "uses", "misuse", "sensitive", "terms"), "A test."
-        ),
         "sources": sources,
         "expect": {
             "rows": {

@@ -23,7 +23,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from fcconan.publishing import known_texts
 from tests.conftest import MIRROR
 from tests.documented import blocks, verbs
 from tests.documented.blocks import Block
@@ -42,8 +41,6 @@ ELSEWHERE = {  # options of other programs that pages speak of
 }
 MINUTES = "test_lines_that_take_minutes_work"
 _FEW = re.compile(r"\bresamples=\d+")  # as `tests.documented.shell.FEWER` for commands
-# Whose texts are searched for in what is published: tests/upstream does this with all datasets.
-SEARCHED = ("demo", "fc-conan")
 Model = Callable[[], Path]
 
 
@@ -155,13 +152,9 @@ def _do(
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     """A Hub on this machine, for the pages that publish."""
-    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)  # tests/publishing loads
-    monkeypatch.setattr(known_texts, "recipe_names", lambda: SEARCHED)
-    known_texts.clear_known_texts()
     with Hub() as running:
         connect(monkeypatch, running)
         yield running
-    known_texts.clear_known_texts()
 
 
 @pytest.mark.long

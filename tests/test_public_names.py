@@ -177,7 +177,7 @@ def test_public_docstrings_say_what_there_is() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 wrong += [f"{file}:{node.lineno} {node.name}: {each}" for each in of_class(node)]
                 seen += 1
-    assert seen > 1000
+    assert seen > 500
     assert wrong == []
 
 

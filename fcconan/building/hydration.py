@@ -1,175 +1,91 @@
 """Brings the texts back into a labels-only folder."""
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from fcconan.building import releases
 from fcconan.building.builds import build_tables
-from fcconan.building.recipes import Recipe, load_recipe
+from fcconan.building.recipes import load_recipe
 from fcconan.building.tables import Built, Table
 from fcconan.data import read_manifest, read_table, recipe_names, release_folder
 from fcconan.errors import InputError
-
-
-@dataclass
-class Hydration:
-    """How the rows of a labels-only folder compare with the same rows built from upstream.
-
-    Attributes:
-        folder: The written folder, or None.
-        matched: Number of equal rows.
-        changed: Number of rows with different labels or other columns.
-        missing: Number of rows of the folder without a row in the source files.
-        extra: Number of rows of the source files without a row in the folder.
-        unbuilt: Splits of the folder that cannot be built; their rows count as missing.
-        examples: Some unmatched rows, each with config, split, matter and key.
-    """
-
-    folder: Path | None = None
-    matched: int = 0
-    changed: int = 0
-    missing: int = 0
-    extra: int = 0
-    unbuilt: list[str] = field(default_factory=list)
-    examples: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def complete(self) -> bool:
-        """Whether all rows match, without further rows."""
-        return not (self.changed or self.missing or self.extra)
+from fcconan.result import Result
 
 
 def hydrate(
-    labels: Path | str,
-    out: Path | str,
+    folder: str,
     *,
+    out: Path,
+    recipe: Path | None = None,
     revision: str | None = None,
-    recipe: str | None = None,
-    keep_going: bool = False,
-) -> Hydration:
-    """Restores the full dataset from a labels-only folder and the source files.
+) -> Result:
+    """Add the texts to a labels-only dataset.
 
-    If all rows match, the result equals the full build byte for byte.
+    The dataset is built from its pinned sources, and each row of the folder gets the texts of the row with its ids.
+    With the same version of the package, the result equals the full build byte for byte.
 
     Args:
-        labels: The labels-only folder, or the name of a labels-only dataset on the Hub (`owner/name`).
-        out: The folder to write.
-        revision: A tag, branch or commit of the dataset on the Hub; by default the newest commit.
-        recipe: The recipe file, for a dataset outside of the catalogue.
-        keep_going: Whether to write the folder even if rows are changed or missing. The rows and labels are then those
-            of the labels-only folder, with missing texts where the source files lack them. Splits that cannot be
-            built are left out and listed on the card.
+        folder: Labels-only folder, or the name of such a dataset on the Hub (OWNER/NAME).
+        out: Folder to write.
+        recipe: Recipe file of a dataset that is not in the catalogue.
+        revision: Tag, branch or commit of a dataset on the Hub; default: the newest.
 
     Returns:
-        The counts. `folder` is None if nothing was written.
+        `rows`: the number of rows by `config` and `split`.
 
     Raises:
-        InputError: The folder is not a labels-only release, its recipe is unknown, or the Hub or a source file is not
-            available.
+        InputError: The folder has its texts, its recipe is unknown, or a row is not in the sources.
+
+    Examples:
+        >>> import tempfile
+        >>> from fcconan.building import build
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     labels = build("demo", out=f"{folder}/labels", labels_only=True)
+        ...     hydrate(f"{folder}/labels", out=f"{folder}/full").to_frame()["config"].tolist()[:3]
+        ['diamond', 'gold', 'silver']
     """
-    target = Path(out)
-    source = release_folder(str(labels), revision=revision)
+    from pandas import DataFrame
+
+    source = release_folder(str(folder), revision=revision)
     manifest = read_manifest(source)
+    name, rule = manifest["name"], manifest["tier_rule"]
     if not manifest["labels_only"]:
-        raise InputError(f"{labels} has its texts already (labels_only is false in its manifest): nothing to hydrate")
-    if source.resolve() == target.resolve():
-        raise InputError(f"--out is the labels-only folder itself ({source}): choose another folder")
-    loaded = _recipe_of(manifest, recipe)
-    rule = manifest["tier_rule"]
+        raise InputError(f"{folder} has its texts already (labels_only is false in its manifest): nothing to hydrate")
+    if recipe is None and name not in recipe_names():
+        raise InputError(f"{folder} is of the recipe {name}, which is not in the catalogue: give its file as --recipe")
+    loaded = load_recipe(str(recipe or name))
+    if loaded.name != name:
+        raise InputError(f"{folder} is of the recipe {name}, not of {loaded.name}: give its file as --recipe")
     built, left_out = build_tables(loaded, tier_rule=rule)
-    result, joined = _compare(source, built)
-    _count_unknown_tables(manifest, built, result)
-    if not result.complete and not keep_going:
-        return result
-    whole = built if result.complete else _joined(loaded, built, joined, result)
-    releases.write_release(target, loaded, whole, labels_only=False, tier_rule=rule, left_out=left_out)
-    result.folder = target
-    return result
+    rebuilt = {(table.config, table.split): table for table in built.tables}
+    tables = []
+    for config, splits in manifest["counts"].items():
+        for split in splits:
+            if (config, split) not in rebuilt:
+                raise InputError(f"found {config}/{split} in {folder}, but not in the sources of {name}: {ADVICE}")
+            tables.append(_with_texts(rebuilt[config, split], source, str(folder)))
+    joined = Built(tables, built.aliases, built.facts, built.agreement, built.notes)
+    releases.write_release(Path(out).absolute(), loaded, joined, labels_only=False, tier_rule=rule, left_out=left_out)
+    counts = [{"config": each.config, "split": each.split, "rows": len(each)} for each in tables]
+    return Result("hydrate", {"rows": DataFrame(counts)}, {"data": f"{name}@{manifest['fingerprint']}"})
 
 
-def _recipe_of(manifest: dict[str, Any], recipe: str | None) -> Recipe:
-    if recipe is None and manifest["name"] not in recipe_names():
-        raise InputError(
-            f"the folder was built from recipe {manifest['name']!r}, which is not in the catalogue: "
-            "give its file with --recipe"
-        )
-    loaded = load_recipe(recipe or manifest["name"])
-    if loaded.name != manifest["name"]:
-        raise InputError(
-            f"the folder was built from recipe {manifest['name']!r}, not from {loaded.name!r}: give its recipe"
-        )
-    return loaded
+ADVICE = "get the folder again, or the version of fcconan that built it"
 
 
-def _compare(folder: Path, built: Built) -> tuple[Hydration, list[Table]]:
-    """Compares the folder with the rebuilt tables, and merges its rows with the rebuilt texts."""
-    result = Hydration()
-    joined = []
-    for table in built.tables:
-        labels = table.labels_only()
-        present = _read_labels(folder, labels)
-        if present.data == labels.data:
-            result.matched += len(table)
-            joined.append(table)
-            continue
-        rebuilt = dict(zip(table.keys(), table.rows(), strict=True))
-        rows = []
-        for key, row in zip(present.keys(), present.rows(), strict=True):
-            full = rebuilt.pop(key, None)
-            if full is None:
-                result.missing += 1
-                _remember(result, table, "missing upstream", key)
-            elif {name: full[name] for name in labels.columns} != row:
-                result.changed += 1
-                _remember(result, table, "changed", key)
-            else:
-                result.matched += 1
-            rows.append({**(full or {}), **row})
-        result.extra += len(rebuilt)
-        for key in list(rebuilt)[:1]:
-            _remember(result, table, "not in the folder", key)
-        joined.append(Table.from_rows(table.config, table.split, table.columns, rows, table.key))
-    return result, joined
+def _with_texts(full: Table, folder: Path, name: str) -> Table:
+    """Returns the rows of a labels-only folder with the texts of the same rows of a full table.
 
-
-def _count_unknown_tables(manifest: dict[str, Any], built: Built, result: Hydration) -> None:
-    """Counts the rows of splits without a rebuilt table, such as those of an optional file."""
-    known = {(table.config, table.split) for table in built.tables}
-    counts = ((config, split, rows) for config, each in manifest["counts"].items() for split, rows in each.items())
-    for config, split, rows in counts:
-        if (config, split) not in known:
-            result.missing += rows
-            result.unbuilt.append(f"{config}/{split}")
-            result.examples.append({"config": config, "split": split, "matter": "missing upstream", "key": "all rows"})
-
-
-def _read_labels(folder: Path, table: Table) -> Table:
-    """Returns a table with the data of the folder; empty if its file is missing."""
-    path = folder / releases.table_path(table.config, table.split)
-    if not path.is_file():
-        return replace(table, data={name: [] for name in table.columns})
-    read = read_table(path)
-    lacking = [name for name in table.columns if name not in read.column_names]
-    if lacking:
-        raise InputError(f"{path} lacks the column {lacking[0]!r}: it was built by another version of the recipe")
-    return replace(table, data=read.select(list(table.columns)).to_pydict())
-
-
-def _remember(result: Hydration, table: Table, matter: str, key: tuple[Any, ...]) -> None:
-    seen = Counter((example["config"], example["matter"]) for example in result.examples)
-    if seen[(table.config, matter)] < 3:
-        named = dict(zip(table.key, key, strict=True))
-        result.examples.append({"config": table.config, "split": table.split, "matter": matter, "key": named})
-
-
-def _joined(recipe: Recipe, built: Built, tables: list[Table], result: Hydration) -> Built:
-    note = (
-        f"Hydrated from a labels-only folder that differs from recipe {recipe.name!r}: {result.matched} rows matched, "
-        f"{result.changed} changed, {result.missing} missing upstream (their texts are missing here), {result.extra} "
-        "not in the folder."
-    )
-    if result.unbuilt:
-        note += f" Left out because they cannot be built here: {', '.join(result.unbuilt)}."
-    return Built(tables, built.aliases, built.facts, built.agreement, [*built.notes, note])
+    Raises:
+        InputError: A row is not in the full table.
+    """
+    texts = dict(zip(full.keys(), full.rows(), strict=True))
+    rows = []
+    for row in read_table(folder / releases.table_path(full.config, full.split)).to_pylist():
+        key = tuple(row[column] for column in full.key)
+        if key not in texts:
+            raise InputError(
+                f"found the row {' '.join(map(str, key))} in {full.config}/{full.split} of {name}, but not in the "
+                f"sources: {ADVICE}"
+            )
+        rows.append(texts[key] | row)
+    return Table.from_rows(full.config, full.split, full.columns, rows, full.key)

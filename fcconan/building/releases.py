@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 import fcconan
 from fcconan.building.cards import render_card, restricted_columns, statistics
-from fcconan.building.quotations import Texts, words
+from fcconan.building.quotations import beginning, find_quotation, open_names
 from fcconan.building.recipes import Recipe
 from fcconan.building.tables import Built, group_values, table_texts
 from fcconan.data import (
@@ -19,7 +19,6 @@ from fcconan.data import (
     MANIFEST,
     NORMALISATION_VERSION,
     file_sha256,
-    find_column,
     new_folder,
     short_hash,
 )
@@ -91,7 +90,14 @@ def write_release(
     }
     card = render_card(recipe, written, manifest)
     if labels_only and not recipe.redistributable:
-        _check_no_quotation(recipe, built, f"{card}\n{json.dumps(manifest, ensure_ascii=False)}")
+        names = [name for table in written.tables for name in open_names(table.config, table.data)]
+        public = f"{card}\n{json.dumps(manifest, ensure_ascii=False)}".replace("\\n", "\n")
+        texts = (text for table in built.tables for text in table_texts(table))
+        if (found := find_quotation([public, *names], texts)) is not None:
+            raise InputError(
+                f"the card, a name or a column of {recipe.name} quotes a text ({beginning(found)}), which labels-only "
+                "folders leave out: change the recipe, or declare the column as `text`"
+            )
     with new_folder(out) as stage:
         for table in written.tables:
             path = stage / table_path(table.config, table.split)
@@ -105,32 +111,6 @@ def write_release(
         }
         (stage / MANIFEST).write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return manifest
-
-
-def _check_no_quotation(recipe: Recipe, built: Built, public: str) -> None:
-    """Checks that card, manifest and columns of a labels-only release contain none of the texts.
-
-    Raises:
-        InputError: They contain a text.
-    """
-    texts = Texts(text for table in built.tables for text in table_texts(table))
-    if texts.quoted_in(public):
-        raise InputError(
-            f"the card of {recipe.name} quotes a text, which --labels-only leaves out: take it out of the recipe"
-        )
-    for table in built.labels_only().tables:
-        for name, kind in table.columns.items():
-            column = find_column(table.config, name)
-            strings = {each for each in table.data[name] if isinstance(each, str)} if kind == "string" else ()
-            for string in strings:
-                # A label of one word may be equal to a text.
-                if (column is not None and column.form.is_closed(string)) or len(words(string)) < 2:
-                    continue
-                if texts.is_text(string):
-                    raise InputError(
-                        f"the column {name} of {table.config} in {recipe.name} holds a text that --labels-only leaves "
-                        "out: declare the column as `text` in the recipe"
-                    )
 
 
 def table_path(config: str, split: str) -> str:

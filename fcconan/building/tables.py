@@ -41,13 +41,6 @@ def arrow_schema(columns: Columns) -> pa.Schema:
     return pa.schema(fields, {"huggingface": json.dumps({"info": {"features": feature_specification(columns)}})})
 
 
-def column_type(arrow_type: pa.DataType) -> str | None:
-    """Returns the type of a column, given its Arrow type: `string` for texts, too, or None for other Arrow types."""
-    kinds = {"string": pa.string(), "int": pa.int32(), "float": pa.float64(), "bool": pa.bool_()}
-    kinds["strings"] = pa.list_(pa.string())
-    return next((kind for kind, known in kinds.items() if known == arrow_type), None)
-
-
 @dataclass(frozen=True)
 class Table:
     """One split of one config.

@@ -40,14 +40,6 @@ from .files import (
     read_table as read_table,
     read_text as read_text,
 )
-from .forms import (
-    MOST_WORDS as MOST_WORDS,
-    NAME as NAME,
-    NUMBER as NUMBER,
-    TEXT as TEXT,
-    Form as Form,
-    is_title as is_title,
-)
 from .ids import (
     NORMALISATION_VERSION as NORMALISATION_VERSION,
     cell_list as cell_list,
@@ -109,6 +101,8 @@ from .schemas import (
     LABELS as LABELS,
     LEARNED as LEARNED,
     LIST_TYPES as LIST_TYPES,
+    NAME as NAME,
+    NAMES as NAMES,
     PAIR as PAIR,
     PUBLISHED as PUBLISHED,
     QRELS as QRELS,

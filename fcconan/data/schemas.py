@@ -1,14 +1,12 @@
 """The schemas of all rows: columns, types, vocabularies and forms of strings.
 
-The type of a column determines its storage, and its form determines the allowed strings. `text` and `texts` are
-strings whose redistribution may be forbidden; labels-only folders leave these columns out. Every other string has a
-closed form: an entry of a vocabulary, an id or code with a fixed pattern, or a name. Users choose names freely, so
-`fcconan.publishing` also searches for them in the texts of the source datasets.
+The type of a column determines its storage, and its form determines the strings of labels-only folders. `text` and
+`texts` are strings whose redistribution may be forbidden; labels-only folders leave these columns out. Every other
+string is an entry of a vocabulary or matches the pattern of names, which are ids of this package, too. People choose
+names, so `build --labels-only` also compares them with the texts.
 """
 
 from typing import Any, NamedTuple
-
-from fcconan.data.forms import CN_TYPE, CODE, ID, NAME, NAMES, NUMBER, TEXT, Form
 
 Columns = dict[str, str]
 
@@ -34,28 +32,26 @@ RATER_KINDS = ("human", "model", "metric")
 ALLOWED_VALUES = {"agreement": AGREEMENTS, "tier": TIERS, "verdict": VERDICTS, "rater_kind": RATER_KINDS}
 
 
-# Columns with another form than a name. A vocabulary is the only form without free words.
+# Forms of strings in labels-only folders: regular expressions.
+TEXT = "(?!)"  # no string
+NAME = r"[A-Za-z0-9À-ɏ_.+@:/=(),-]{1,80}"
+NAMES = rf"{NAME}(; {NAME})*"
+# Columns with another form than a name.
 _FORMS = {
-    **dict.fromkeys(
-        "pair_id hs_id cn_id source_id reply_id item_id reply_a reply_b query_id corpus_id _id".split(), ID
-    ),
-    **dict.fromkeys("query-id corpus-id examples sources dialogue_id text_id shown_first".split(), ID),
-    **dict.fromkeys("hs_type hs_subtype".split(), NAMES),
-    **dict.fromkeys("cn_type strategy".split(), CN_TYPE),
-    **dict.fromkeys("revision prompt_hash".split(), CODE),
-    **dict.fromkeys("verdict verdict_ab verdict_ba".split(), Form("a verdict", frozenset(VERDICTS))),
-    "label": Form("a label", frozenset(LABELS)),
-    "agreement": Form("a kind of agreement", frozenset(AGREEMENTS)),
-    "tier": Form("a tier", frozenset(TIERS)),
-    "rater_kind": Form("a kind of rater", frozenset(RATER_KINDS)),
+    **dict.fromkeys("hs_type hs_subtype cn_type strategy".split(), NAMES),
+    **dict.fromkeys("verdict verdict_ab verdict_ba".split(), "|".join(VERDICTS)),
+    "label": "|".join(LABELS),
+    "agreement": "|".join(AGREEMENTS),
+    "tier": "|".join(TIERS),
+    "rater_kind": "|".join(RATER_KINDS),
 }
 
 
 class Column(NamedTuple):
-    """The type of a column, a key of `DTYPES`, and the form of its strings."""
+    """The type of a column, a key of `DTYPES`, and the regular expression of its strings in labels-only folders."""
 
     kind: str
-    form: Form
+    form: str
 
 
 class Schema(dict[str, Column]):
@@ -67,11 +63,11 @@ class Schema(dict[str, Column]):
         forms: Forms of columns that differ from those of other kinds of rows.
     """
 
-    def __init__(self, columns: str, *base: "Schema", **forms: Form) -> None:
+    def __init__(self, columns: str, *base: "Schema", **forms: str) -> None:
         super().__init__({name: column for each in base for name, column in each.items()})
         for column in columns.split():
             name, _, kind = column.partition(":")
-            default = TEXT if kind in RESTRICTED_TYPES else NAME if kind in ("", "strings") else NUMBER
+            default = TEXT if kind in RESTRICTED_TYPES else NAME
             self[name] = Column(kind or "string", (_FORMS | forms).get(name, default))
 
     @property
@@ -80,7 +76,7 @@ class Schema(dict[str, Column]):
         return {name: column.kind for name, column in self.items()}
 
 
-_VOTE_LABEL = Form("a label", frozenset(VOTE_LABELS))
+_VOTE_LABEL = "|".join(VOTE_LABELS)
 PAIR = Schema(
     "pair_id hs_id cn_id hate_speech:text counter_narrative:text label valid:bool n_votes:int agreement tier "
     "hs_type hs_subtype cn_type age:int gender education source_id original_index:int"
@@ -117,14 +113,14 @@ COMPARED = Schema("verdict_ab verdict_ba reason_ab reason_ba flipped:bool identi
 # Columns of rows that commands write, by config.
 PUBLISHED = {"replies": GENERATED, "ratings": LEARNED, "votes": LABELLED, "comparisons": COMPARED}
 _FURTHER = Schema(
-    "dialogue_id text_id shown_first source_id also_in:strings prompt:text knowledge:text reference:text "
+    "dialogue_id text_id shown_first source_id also_in:strings independent:bool prompt:text knowledge:text reference:text "
     "explanation:text note:text label",
     label=_VOTE_LABEL,
 )
 _KNOWN = Schema("", PAIR, REPLY, RATING, COMPARISON, TEXT_BY_ID, QRELS, _FURTHER)
 # Columns of these names are text columns in every table, also if a manifest does not list them.
 _ALL = [each for schema in (_KNOWN, *PUBLISHED.values()) for each in schema.items()]
-TEXT_COLUMNS = frozenset(name for name, column in _ALL if column.form is TEXT)
+TEXT_COLUMNS = frozenset(name for name, column in _ALL if column.form == TEXT)
 
 
 def find_column(config: str, name: str) -> Column | None:

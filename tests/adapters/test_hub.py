@@ -52,7 +52,6 @@ def test_hydrating_from_the_hub_equals_the_full_build(hub: Hub, folders: Path, t
     options = ("--recipe", folders / "upstream" / "small.yaml", "--revision", "v1")
     done = run_cli("hydrate", NAME, "--out", tmp_path / "full", *options)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "equals the full build" in done.stdout
     assert contents(tmp_path / "full") == contents(folders / "full")
     assert complaint(NAME) == f"{NAME} on the Hub has no manifest.json: give a dataset that `fcconan publish` wrote"
 
@@ -132,7 +131,7 @@ def test_labels_without_texts_from_the_hub_say_how_to_hydrate(hub: Hub, folders:
 def test_full_datasets_are_not_hydrated(hub: Hub, folders: Path, tmp_path: Path) -> None:
     publish(hub, folders / "full")
     with pytest.raises(InputError) as raised:
-        hydrate(NAME, tmp_path / "again")
+        hydrate(NAME, out=tmp_path / "again")
     assert str(raised.value) == (
         f"{NAME} has its texts already (labels_only is false in its manifest): nothing to hydrate"
     )

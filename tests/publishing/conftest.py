@@ -26,25 +26,6 @@ def hub(server: Hub, monkeypatch: pytest.MonkeyPatch) -> Hub:
 
 
 @pytest.fixture(scope="session")
-def _no_downloads(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("downloads") / "none"
-    yield folder
-    assert not folder.exists()
-
-
-@pytest.fixture(autouse=True)
-def _texts_known(_own_caches: None, _no_downloads: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One download cache for all tests, so that the texts of the source datasets are indexed once."""
-    monkeypatch.setenv("FCCONAN_CACHE", str(_no_downloads))
-
-
-@pytest.fixture
-def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Skips loading of all configs, which takes seconds and has tests of its own."""
-    monkeypatch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-
-
-@pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small dataset, which is not redistributable: `full`, `labels`, and `other` with other training pairs."""
     folder = tmp_path_factory.mktemp("publish")
@@ -65,9 +46,3 @@ def copied(built: Path, tmp_path: Path) -> Path:
     for name in ("full", "labels"):
         shutil.copytree(built / name, tmp_path / name)
     return tmp_path
-
-
-@pytest.fixture
-def labels(built: Path) -> Path:
-    """The small dataset without texts."""
-    return built / "labels"

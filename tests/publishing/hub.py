@@ -11,13 +11,11 @@ import os
 import re
 import socket
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -26,19 +24,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fcconan.publishing import Publication, PublishingOptions, publication
-
 OWNER, READER, STRANGER = "hf_ownerOwnerOwner", "hf_readerReaderReader", "hf_strangerStranger"
 READ_ONLY = "hf_ownReadOnlyToken"
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
 ATTRIBUTES = b"*.parquet filter=lfs diff=lfs merge=lfs -text\n"
 LARGE = 10 * 1024 * 1024
 BROKEN = "broken on purpose"
-
-
-def publish(source: Path | str, repo_id: str, **options: Any) -> Publication:
-    """Publishes with options as keyword arguments."""
-    return publication.publish(source, repo_id, PublishingOptions(**options))
 
 
 @dataclass(frozen=True)
@@ -138,9 +129,7 @@ class Request:
 class _Break:
     pattern: re.Pattern[str]
     how: int | str
-    skip: int
     times: int
-    seconds: float
 
 
 class RefusedError(Exception):
@@ -159,7 +148,6 @@ class Hub:
         repos: The dataset repositories, by `owner/name`.
         log: All requests in the order in which they were answered.
         accounts: Accounts by token.
-        chunk_size: Size in bytes of the parts of large uploads; None for whole files.
         before_commit: Function that is called once before the next commit, to simulate a concurrent one.
         ignores_settings: Whether changes of settings are accepted without effect.
     """
@@ -173,11 +161,9 @@ class Hub:
             READER: Account("a-reader"),
             STRANGER: Account("a-stranger"),
         }
-        self.chunk_size: int | None = None
         self.before_commit: Callable[[], None] | None = None
         self.ignores_settings = False
         self._breaks: list[_Break] = []
-        self._parts: dict[tuple[str, int], bytes] = {}
         self._lock = threading.RLock()
         hub = self
 
@@ -205,8 +191,7 @@ class Hub:
             self.repos.clear()
             self.log.clear()
             self._breaks.clear()
-            self._parts.clear()
-            self.chunk_size, self.before_commit, self.ignores_settings = None, None, False
+            self.before_commit, self.ignores_settings = None, False
 
     def add_repo(self, name: str, *, private: bool = False, gated: str | bool = False) -> Repository:
         """Adds a repository with the initial commit of the Hub."""
@@ -214,23 +199,15 @@ class Hub:
         repo.add("initial commit", {".gitattributes": Blob(ATTRIBUTES, lfs=False)})
         return repo
 
-    def break_next(self, pattern: str, how: int | str, *, nth: int = 1, times: int = 1, seconds: float = 0.0) -> None:
+    def break_next(self, pattern: str, how: int | str, *, times: int = 1) -> None:
         """Simulates faults of future requests.
 
         Args:
             pattern: Regular expression to search in `METHOD /path`, such as `PUT /lfs/`.
-            how: Status of the answer (429, 500, 503, 401, 403, ...); `drop` to cut the connection in the middle of the
-                body; `lose` to execute the request and cut the connection before the answer; `garble` to answer with
-                an HTML page; `slow` to wait before the answer.
-            nth: Number of the first matching request that fails, from 1.
+            how: Status of the answer; `lose` to execute the request and cut the connection before the answer.
             times: Number of failing requests.
-            seconds: Waiting time of `slow`.
         """
-        self._breaks.append(_Break(re.compile(pattern), how, nth - 1, times, seconds))
-
-    def clear_faults(self) -> None:
-        """Removes all faults."""
-        self._breaks.clear()
+        self._breaks.append(_Break(re.compile(pattern), how, times))
 
     def lines(self, *, writing: bool = False) -> list[str]:
         """Returns method and path of all requests, or of the writing ones."""
@@ -256,13 +233,9 @@ class Hub:
         """Returns the fault of a request, if any."""
         with self._lock:
             for each in self._breaks:
-                if not each.times or not each.pattern.search(line):
-                    continue
-                if each.skip:
-                    each.skip -= 1
-                    continue
-                each.times -= 1
-                return each
+                if each.times and each.pattern.search(line):
+                    each.times -= 1
+                    return each
         return None
 
     def answer(self, request: Request, headers: Any) -> tuple[int, dict[str, str], bytes]:
@@ -476,35 +449,17 @@ class Hub:
             oid, size = asked["oid"], asked["size"]
             answer: dict[str, Any] = {"oid": oid, "size": size}
             if oid not in repo.large:
-                href, header = f"{self.url}/lfs/{name}/{oid}", {}
-                if self.chunk_size is not None and size > self.chunk_size:
-                    number = -(-size // self.chunk_size)
-                    header = {f"{part:05d}": f"{href}/{part}" for part in range(1, number + 1)}
-                    header["chunk_size"] = str(self.chunk_size)
-                    href += "/complete"
                 answer["actions"] = {
-                    "upload": {"href": href, "header": header},
+                    "upload": {"href": f"{self.url}/lfs/{name}/{oid}", "header": {}},
                     "verify": {"href": f"{self.url}/lfs-verify/{name}", "header": {}},
                 }
             objects.append(answer)
-        return _json({"transfer": "multipart" if self.chunk_size else "basic", "objects": objects})
+        return _json({"transfer": "basic", "objects": objects})
 
-    def _put_large(
-        self, request: Request, headers: Any, name: str, oid: str, part: str | None
-    ) -> tuple[int, dict[str, str], bytes]:
-        if part is not None:
-            self._parts[oid, int(part)] = request.body
-            return 200, {"ETag": f'"{hashlib.md5(request.body).hexdigest()}"'}, b""
-        return self._store(name, oid, request.body)
-
-    def _complete(self, request: Request, headers: Any, name: str, oid: str) -> tuple[int, dict[str, str], bytes]:
-        numbers = [part["partNumber"] for part in json.loads(request.body)["parts"]]
-        return self._store(name, oid, b"".join(self._parts[oid, number] for number in numbers))
-
-    def _store(self, name: str, oid: str, content: bytes) -> tuple[int, dict[str, str], bytes]:
-        if hashlib.sha256(content).hexdigest() != oid:
+    def _put_large(self, request: Request, headers: Any, name: str, oid: str) -> tuple[int, dict[str, str], bytes]:
+        if hashlib.sha256(request.body).hexdigest() != oid:
             raise RefusedError(400, "the content has another hash")
-        self.repos[name].large[oid] = content
+        self.repos[name].large[oid] = request.body
         return 200, {}, b""
 
     def _verify(self, request: Request, headers: Any, name: str) -> tuple[int, dict[str, str], bytes]:
@@ -560,8 +515,7 @@ _ROUTES: list[tuple[tuple[str, ...], str, Callable[..., tuple[int, dict[str, str
     (("POST",), _REPO + r"/commit/(?P<revision>[^/]+)", Hub._commit),
     (("POST",), r"/datasets/(?P<name>[^/]+/[^/]+)\.git/info/lfs/objects/batch", Hub._batch),
     (("GET", "HEAD"), r"/datasets/(?P<name>[^/]+/[^/]+)/resolve/(?P<revision>[^/]+)/(?P<path>.+)", Hub._resolve),
-    (("PUT",), r"/lfs/(?P<name>[^/]+/[^/]+)/(?P<oid>[0-9a-f]{64})(?:/(?P<part>\d+))?", Hub._put_large),
-    (("POST",), r"/lfs/(?P<name>[^/]+/[^/]+)/(?P<oid>[0-9a-f]{64})/complete", Hub._complete),
+    (("PUT",), r"/lfs/(?P<name>[^/]+/[^/]+)/(?P<oid>[0-9a-f]{64})", Hub._put_large),
     (("POST",), r"/lfs-verify/(?P<name>[^/]+/[^/]+)", Hub._verify),
 ]
 
@@ -608,30 +562,20 @@ class _Handler(BaseHTTPRequestHandler):
         )
         broken = self.hub.broken(request.line)
         how = broken.how if broken else None
-        request.body = self._body(half=how == "drop")
+        request.body = self._body()
         self.hub.log.append(request)
-        if how == "drop":
-            self._cut()
-            return
-        if how == "slow" and broken is not None:
-            time.sleep(broken.seconds)
         try:
             if isinstance(how, int):
                 raise RefusedError(how, BROKEN)
             status, headers, body = self.hub.answer(request, self.headers)
-            if how == "garble":
-                status, headers, body = (
-                    200,
-                    {"Content-Type": "text/html"},
-                    b"<html>Please log in to this network.</html>",
-                )
         except RefusedError as refused:
             status, headers, body = _json({"error": refused.message}, refused.status)
             headers["X-Error-Message"] = quote(refused.message, safe=" ':,.'")
             if refused.code:
                 headers["X-Error-Code"] = refused.code
         if how == "lose":
-            self._cut()
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
             return
         request.status = status
         self.send_response(status)
@@ -644,27 +588,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 - the names that http.server calls
 
-    def _body(self, *, half: bool) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
-            chunks = []
-            while size := int(self.rfile.readline().split(b";")[0], 16):
-                chunks.append(self.rfile.read(size))
-                self.rfile.readline()
-                if half:
-                    break
-            else:
-                self.rfile.readline()
-            return b"".join(chunks)
-        length = int(self.headers.get("Content-Length") or 0)
-        return self.rfile.read(length // 2 if half else length)
-
-    def _cut(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        chunks = []
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(chunks)
 
 
 def connect(patch: pytest.MonkeyPatch, hub: Hub, token: str | None = OWNER) -> None:
-    """Connects the clients of this process to a stub, with a token and without waiting times.
+    """Connects the clients of this process to a stub, with a token.
 
     `datasets` reads the address when it is imported: give it in the environment of a new process (`environment`).
     """
@@ -679,7 +615,6 @@ def connect(patch: pytest.MonkeyPatch, hub: Hub, token: str | None = OWNER) -> N
         patch.delenv("HF_TOKEN", raising=False)
     else:
         patch.setenv("HF_TOKEN", token)
-    patch.setattr("huggingface_hub.utils._http.time", _NoWaiting())
 
 
 def environment(hub: Hub, home: object, token: str | None = OWNER) -> dict[str, str]:
@@ -693,10 +628,3 @@ def environment(hub: Hub, home: object, token: str | None = OWNER) -> dict[str, 
         "HF_HUB_DISABLE_TELEMETRY": "1",
         **({"HF_TOKEN": token} if token else {}),
     }
-
-
-class _NoWaiting:
-    """The module `time` without its `sleep`."""
-
-    def __getattr__(self, name: str) -> Any:
-        return (lambda seconds: None) if name == "sleep" else getattr(time, name)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from fcconan import publish
 from tests import small
-from tests.publishing.hub import OWNER, READER, Hub, connect, environment, publish
+from tests.publishing.hub import OWNER, READER, Hub, connect, environment
 
 pytestmark = pytest.mark.long
 
@@ -45,21 +46,19 @@ print(json.dumps(out))
 
 
 @pytest.fixture(scope="module")
-def loaded(server: Hub, built: Path, _no_downloads: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def loaded(server: Hub, built: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     server.reset()
     home = tmp_path_factory.mktemp("readers")
 
     with pytest.MonkeyPatch.context() as patch:
         connect(patch, server)
-        patch.setenv("FCCONAN_CACHE", str(_no_downloads))
-        patch.setattr("fcconan.publishing.checks.check_loading", lambda contents: None)
-        first = publish(built / "other", "my-name/small")
-        publish(built / "labels", "my-name/small")
-        publish(built / "full", "my-name/private", may_redistribute=True, private=True)
-        publish(built / "full", "my-name/gated", may_redistribute=True, gated="manual")
+        first = publish(str(built / "other"), "my-name/small")
+        publish(str(built / "labels"), "my-name/small")
+        publish(str(built / "full"), "my-name/private", may_redistribute=True, private=True)
+        publish(str(built / "full"), "my-name/gated", may_redistribute=True, gated="manual")
     server.repos["my-name/gated"].readers.add("a-reader")
     done = subprocess.run(
-        [sys.executable, "-c", LOAD, first.plan.tag, OWNER, READER],
+        [sys.executable, "-c", LOAD, first.identity["tag"], OWNER, READER],
         env=environment(server, home / "hub", token=None),
         capture_output=True,
         text=True,
