@@ -187,7 +187,7 @@ def test_ids_of_replies_are_independent_of_renamed_columns() -> None:
     with pytest.raises(InputError, match=r"has the reply re-.* twice: remove one"):
         metrics(
             [{**row, "references": [REFERENCE]} for row in rows],
-            metric=["rouge-l"],
+            metric=("rouge-l",),
             rows=Rows(rename={"system": "model"}),
         )
 

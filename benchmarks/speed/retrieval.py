@@ -68,8 +68,8 @@ def best_of(repeats: int, cases: Mapping[str, Callable[[], object]]) -> Times:
 
 def mt_conan(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
     """Return the distinct HS and CNs of MT-CONAN."""
-    from fcconan.data import read_table
     from fcconan.building.releases import table_path
+    from fcconan.data import read_table
 
     fcconan.build("mt-conan", out=folder / "mt-conan")
     rows = read_table(folder / "mt-conan" / table_path("pairs", "train"))

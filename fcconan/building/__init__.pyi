@@ -12,7 +12,6 @@ from .cards import (
     read_card as read_card,
 )
 from .hydration import (
-    Hydration as Hydration,
     hydrate as hydrate,
 )
 from .kinds.campaign import (
@@ -24,7 +23,8 @@ from .kinds.ratings import (
     unified_score as unified_score,
 )
 from .quotations import (
-    Texts as Texts,
+    find_quotation as find_quotation,
+    open_names as open_names,
 )
 from .recipes import (
     Recipe as Recipe,
@@ -44,7 +44,6 @@ from .source_files import (
 from .tables import (
     Table as Table,
     arrow_schema as arrow_schema,
-    column_type as column_type,
     group_values as group_values,
     table_texts as table_texts,
 )

@@ -63,12 +63,12 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """
     try:
         if path.suffix == ".parquet":
-            return read_table(path).to_pylist()
+            return list(read_table(path).to_pylist())
         if path.suffix == ".jsonl":
             return [dict(json.loads(line)) for line in read_text(path).split("\n") if line.strip()]
     except (OSError, TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): check the file") from error
-    return read_file(path).to_dict("records")
+    return list(read_file(path).to_dict("records"))
 
 
 def read_table(path: Path) -> "pyarrow.Table":

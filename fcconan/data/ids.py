@@ -11,7 +11,7 @@ import re
 import unicodedata
 import warnings
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +150,9 @@ def cell_text(value: Any) -> str:
     if isinstance(value, str):
         is_number = value.endswith(".0") and value[:-2].removeprefix("-").isdecimal()
         return value[:-2] if is_number else value
-    if not isinstance(value, bool) and isinstance(value, Real) and float(value).is_integer() and abs(value) <= EXACT:
+    if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))
+    if isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) <= EXACT else str(value)
     return str(value)

@@ -113,8 +113,8 @@ COMPARED = Schema("verdict_ab verdict_ba reason_ab reason_ba flipped:bool identi
 # Columns of rows that commands write, by config.
 PUBLISHED = {"replies": GENERATED, "ratings": LEARNED, "votes": LABELLED, "comparisons": COMPARED}
 _FURTHER = Schema(
-    "dialogue_id text_id shown_first source_id also_in:strings independent:bool prompt:text knowledge:text reference:text "
-    "explanation:text note:text label",
+    "dialogue_id text_id shown_first source_id also_in:strings independent:bool prompt:text knowledge:text "
+    "reference:text explanation:text note:text label",
     label=_VOTE_LABEL,
 )
 _KNOWN = Schema("", PAIR, REPLY, RATING, COMPARISON, TEXT_BY_ID, QRELS, _FURTHER)

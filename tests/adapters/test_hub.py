@@ -104,14 +104,13 @@ def test_without_a_network_what_was_downloaded_serves(hub: Hub, folders: Path, m
 
 def test_verbs_take_a_dataset_by_its_name_on_the_hub(hub: Hub, demo: Path, tmp_path: Path, run_cli: RunCli) -> None:
     from fcconan import generate
-    from fcconan.building import dataset_folder
-    from fcconan.data import open_table
+    from fcconan.data import read
     from fcconan.retrieval import load_collection
 
     publish(hub, demo)
     found, here = load_collection(NAME), load_collection(str(demo))
     assert (found.fingerprint, list(found.partitions)) == (here.fingerprint, list(here.partitions))
-    assert list(open_table("replies", [NAME], locate=dataset_folder)) == list(open_table("replies", [demo]))
+    assert read("replies", NAME)[0].equals(read("replies", str(demo))[0])
     replies = [generate(source, strategy="reference").to_frame("replies") for source in (NAME, demo)]
     assert replies[0].equals(replies[1])
     for source, name in ((NAME, "hub"), (demo, "here")):

@@ -6,7 +6,7 @@ import pytest
 
 from fcconan.building import hydrate
 from tests.adapters.published import NAME, publish, reached
-from tests.building.test_releases import contents
+from tests.building.test_build import contents
 from tests.publishing.hub import Hub
 from tests.upstream.conftest import Release
 
