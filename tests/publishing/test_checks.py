@@ -77,24 +77,6 @@ def test_restricted_columns_are_read_from_the_files(copied: Path) -> None:
         find_restricted_columns(resigned(full, labels_only=True))
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"files": []},
-        {"files": {"README.md": 3}},
-        {"counts": {}},
-        {"versions": None},
-        {"name": 3},
-        {"restricted_columns": ["text"]},
-    ],
-)
-def test_invalid_manifests_are_refused(copied: Path, changes: dict[str, Any]) -> None:
-    path = copied / "labels" / "manifest.json"
-    path.write_text(json.dumps(read_manifest(copied / "labels") | changes))
-    with pytest.raises(InputError, match=rf"is not a valid manifest of fcconan \({next(iter(changes))}"):
-        read_contents(copied / "labels")
-
-
 SENTENCE = "A sentence of more than eight words is something that somebody wrote."
 
 
