@@ -47,12 +47,12 @@ def campaign_status(campaign: Path, *, round: tuple[str, ...] = ()) -> Result:
     names = opened.rounds_like(round) if round else opened.rounds()
     for name in names:
         opened.assignments(name)  # refuses a name that no round has
-    shown = _shares(work[work["round"].isin(names)])
-    tables = {"raters": shown, "units": DataFrame({"state": units.keys(), "units": units.values()})}
+    counted = work[work["round"].isin(names)].assign(assigned=1).groupby(["round", "rater", "state"], sort=False)
+    shares = counted[["assigned", "returned", "skipped", "open"]].sum().reset_index()
+    tables = {"raters": shares, "units": DataFrame({"state": units.keys(), "units": units.values()})}
     if units["answered"]:
         rows = DataFrame(vote_rows(opened.folder))
-        label = "label" in rows
-        checks = gold_and_time(rows, rows["label" if label else "value"], "pair_id" if label else "reply_id")
+        checks = gold_and_time(rows, rows["label" if "label" in rows else "value"])
         if checks["n_gold"].any() or checks["median_seconds"].notna().any():
             tables["answers"] = checks
     return Result("annotate status", tables, {"campaign": opened.settings.name}, [_note(opened, work, units)])
@@ -98,12 +98,6 @@ def _assigned(campaign: Campaign) -> "DataFrame":
     table = DataFrame(rows, columns=["round", "rater", "state", "unit_id", "returned", "skipped"])
     table[["returned", "skipped"]] = table[["returned", "skipped"]].astype(bool)
     return table.assign(open=~table["returned"])
-
-
-def _shares(work: "DataFrame") -> "DataFrame":
-    """Returns the numbers of units of each rater in each round."""
-    by = work.assign(assigned=1).groupby(["round", "rater", "state"], sort=False)
-    return by[["assigned", "returned", "skipped", "open"]].sum().reset_index()
 
 
 def _units(campaign: Campaign) -> dict[str, int]:

@@ -118,9 +118,7 @@ def agree(
     tables = {"agreement": overall, "pairs": pairs}
     tables["disputed"] = pd.concat(disputed, ignore_index=True)[["aspect", *disputed[0].columns[:-1]]]
     if "known" in table:
-        tables["raters"] = gold_and_time(
-            table, table[JUDGEMENT[found]], "reply_id" if found == "ratings" else "pair_id"
-        )
+        tables["raters"] = gold_and_time(table, table[JUDGEMENT[found]])
     identity = {
         "data": name,
         "kind": found,
@@ -202,18 +200,19 @@ def _disputed(values: "DataFrame", matrix: "DataFrame", *, nominal: bool) -> "Da
     return pd.DataFrame({**columns, "values": columns["values"].reindex(found.index)}).rename_axis("unit").reset_index()
 
 
-def gold_and_time(table: "DataFrame", answer: "DataFrame", unit: str) -> "DataFrame":
+def gold_and_time(table: "DataFrame", answer: "DataFrame") -> "DataFrame":
     """Returns numbers of answers, the share of right answers to gold questions, and the median time for a unit.
 
     Args:
-        table: Answers, with `rater`, `known` (the right answer to a gold question) and `seconds`.
+        table: Answers, with `rater`, `reply_id` or `pair_id`, `known` (the right answer to a gold question) and
+            `seconds`.
         answer: Label or grade of each row.
-        unit: Column that names the unit.
     """
     asked = table["known"].notna() & answer.notna()
     about = table[["rater"]].assign(there=answer.notna(), lost=answer.isna(), gold=asked)
     found = about.groupby("rater").sum().set_axis(["n", "n_missing", "n_gold"], axis=1)
     found["gold_accuracy"] = (answer == table["known"])[asked].groupby(table["rater"]).mean()
     # Tools record one time for a unit, with each of its answers.
+    unit = "reply_id" if "reply_id" in table else "pair_id"
     found["median_seconds"] = table.groupby(["rater", unit])["seconds"].max().groupby("rater").median()
     return found.reset_index()
