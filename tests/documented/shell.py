@@ -37,8 +37,9 @@ class MisunderstoodError(AssertionError):
 class Shell:
     """The commands of one page, which share a folder and an environment.
 
-    The forms are: `fcconan ...`, alone or behind `NAME=value`; `export NAME=value`; `make TARGET`; `pip install`; `cp FILE FILE`; and
-    `dask scheduler & dask worker ADDRESS ... &`. A comment `# refused` says that the command is refused as bad input.
+    The forms are: `fcconan ...`, alone or behind `NAME=value`; `export NAME=value`; `make TARGET`; `pip install`;
+    `cp FILE FILE`; and `dask scheduler & dask worker ADDRESS ... &`. A comment `# refused` says that the command is
+    refused as bad input.
 
     Args:
         environment: Variables of every command. They replace the values `...` and `path/to/...` of a page.
