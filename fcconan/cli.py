@@ -162,13 +162,13 @@ def run(
         app.config = (Yaml(config, must_exist=True, use_commands_as_keys=False),)
         if nested := app.config[0].config.keys() & {*COMMANDS}:
             raise InputError(f"{config} has the command {min(nested)}, expected its options: leave the command out")
-    # The library hands --out to commands that have it themselves, for a folder or a file that they write.
+    # The library hands --out to commands that have it themselves, for a folder that they make, or a file.
     following = zip(words, (*words[1:], ""), strict=True)
     own = [Path(word[6:] or value) for word, value in following if word.partition("=")[0] == "--out"]
     for path in (json, report, latex, out, *own):
         if path is not None and path.exists() and not force:
             raise InputError(f"{path} exists: choose another name, or give --force to replace it")
-        if path is not None and not path.absolute().parent.is_dir():
+        if path is not None and path not in own and not path.absolute().parent.is_dir():
             raise InputError(f"there is no folder {path.absolute().parent} for {path.name}: choose another, or make it")
     command = next((name for name in (" ".join(words[:2]), *words[:1]) if name in COMMANDS), "")
     for option, path in (("latex", latex), ("out", out)):
