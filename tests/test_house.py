@@ -30,19 +30,19 @@ LIMITS = {
 }
 # Lines of code of each package, today; the layout of REDESIGN.md is the aim.
 BUDGET = {
-    ".": 663,
+    ".": 666,
     "annotation": 3718,
-    "building": 2636,
+    "building": 2048,
     "data": 2152,
     "generation": 701,
     "judging": 1938,
     "models": 800,
     "oldcli": 844,
-    "publishing": 831,
+    "publishing": 832,
     "reporting": 23,
     "reproduction": 789,
-    "retrieval": 1430,
-    "scoring": 2248,
+    "retrieval": 1433,
+    "scoring": 2262,
     "services": 1389,
 }
 

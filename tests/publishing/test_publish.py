@@ -417,7 +417,7 @@ def test_files_from_other_sources_are_unchanged(hub: Hub, built: Path) -> None:
     # A card written by hand in an otherwise empty repository is replaced.
     repo = holding(**{"README.md": b"To come.", "LICENSE": b"?"})
     assert publish(built / "labels", REPO).plan.kept == ["LICENSE"]
-    assert repo.files["README.md"].startswith(b"---\npretty_name: ")
+    assert repo.files["README.md"].startswith(b"---\n")
 
 
 def test_private_and_gated_repositories_are_closed_to_strangers(hub: Hub, built: Path) -> None:
