@@ -32,7 +32,7 @@ LIMITS = {
 BUDGET = {
     ".": 666,
     "annotation": 3718,
-    "building": 2048,
+    "building": 2047,
     "data": 2152,
     "generation": 701,
     "judging": 1938,
