@@ -13,8 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import yaml
-
 ROOT = Path(__file__).resolve().parent.parent
 PATHS = {
     "upstream row to score": ["build demo --out demo", "bench demo --system bm25 --resamples 100 --json bench.json"],
@@ -72,12 +70,13 @@ def write_pairs(path: Path) -> None:
 
 def write_answers(path: Path) -> None:
     """Writes recorded answers of a judge: a grade for each message of the demo."""
-    texts = yaml.safe_load((ROOT / "builders" / "demo" / "texts.yaml").read_text(encoding="utf-8"))
+    with (ROOT / "builders" / "demo" / "hs.csv").open(encoding="utf-8", newline="") as file:
+        messages = [row["text"] for row in csv.DictReader(file)]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["hate_speech", "output"])
-        for number, message in enumerate(texts["hate_speech"]):
-            writer.writerow([message["text"], json.dumps({"relevance": 1 + number % 5})])
+        for number, message in enumerate(messages):
+            writer.writerow([message, json.dumps({"relevance": 1 + number % 5})])
 
 
 def main() -> None:

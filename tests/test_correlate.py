@@ -360,6 +360,17 @@ def test_replies_of_no_known_system_are_missing_at_the_levels_of_systems() -> No
     assert found.notes == ["3 of 18 replies are of no known system: no level of systems has them."]
 
 
+def test_replies_without_independent_ratings_are_left_out() -> None:
+    _, rows = world(2)
+    marked = [{**row, "independent": row["item_id"] != "i0"} for row in rows]
+    found, every = (correlate(marked, include_dependent=each, bootstrap=NONE) for each in (False, True))
+    fewer = correlate([row for row in rows if row["item_id"] != "i0"], bootstrap=NONE)
+    assert values(found) == values(fewer)
+    assert values(every) == values(correlate(rows, bootstrap=NONE))
+    assert [note for note in found.notes if "3 replies are left out" in note]
+    assert every.notes == []
+
+
 def test_people_are_named_where_rows_do_not_say_who_they_are() -> None:
     rows = [
         {key: row[key] for key in ("reply_id", "rater", "aspect", "value")}

@@ -62,7 +62,14 @@ class Tier(BaseModel):
     min_backing: float | None = Field(None, gt=0, le=1, strict=True)
 
     def meets(self, votes: Sequence[str], label: str, valid: bool | None, roles: Collection[str]) -> bool:
-        """Returns whether a pair meets the conditions of this tier."""
+        """Returns whether a pair meets the conditions of this tier.
+
+        Args:
+            votes: Labels of the raters; one or more.
+            label: Final label.
+            valid: Whether validators confirmed the label.
+            roles: Roles of the raters.
+        """
         backing = sum(vote == label for vote in votes)
         return (
             (self.min_votes is None or len(votes) >= self.min_votes)

@@ -156,13 +156,16 @@ def test_the_manifest_and_the_card_state_the_figures_of_table_2(release: Release
             "split": "train",
             "pairs": 5003,
             "appropriate": 5003,
+            **{"confirmed": 0, "not_confirmed": 0, "not_seen": 5003},
             "hate_speech": 3718,
             "counter_narratives": 4997,
             "cns_per_hs": 1.35,
             "words_per_cn": 24.77,
         }
     ]
-    assert "| 5003 | 5003 | 3718 | 4997 | 1.35 | 24.77 |" in (folder / "README.md").read_text(encoding="utf-8")
+    assert "| 5003 | 5003 | 0 | 0 | 5003 | 3718 | 4997 | 1.35 | 24.77 |" in (folder / "README.md").read_text(
+        encoding="utf-8"
+    )
 
 
 @pytest.mark.parametrize(("corpus", "config"), [("CONAN", "conan-pairs"), ("MT-CONAN", "mt-conan-pairs")])

@@ -509,21 +509,40 @@ def test_overlaps_are_reported(folder: Path, upstream: Path) -> None:
 
 EQUAL = (
     "Ratings of relevance by people (`annotators`) and by `gpt-4` are equal for all 401 replies of `test` after the "
-    "first 1500, but only for 282 of the first 1500. The last 401 are not independent: report the first 1500 "
-    "separately."
+    "first 1500, but only for 282 of the first 1500. The last 401 are not independent "
+    "(column `independent` of `replies`), and `fcconan correlate` leaves them out."
 )
 
 
 def test_equal_ratings_of_gpt_4_and_people_are_noted_on_card_and_by_correlate(folder: Path) -> None:
     def notes(*raters: str) -> list[str]:
         options: Any = {"rows": Rows(split="test"), "bootstrap": Bootstrap(resamples=0)}
-        found = correlate(folder, rater=raters, level=("pooled",), **options)
+        found = correlate(folder, rater=raters, level=("pooled",), include_dependent=True, **options)
         return [note for note in found.notes if "are equal for all" in note]
 
     assert [note for note in _manifest(folder)["notes"] if "are equal for all" in note] == [EQUAL]
     assert EQUAL in (folder / "README.md").read_text(encoding="utf-8")
     assert notes() == notes("gpt-4", "unieval") == [EQUAL]
     assert notes("gpt-4-zs", "unieval") == []
+
+
+def test_correlate_leaves_out_the_401_dependent_replies(folder: Path) -> None:
+    replies = oracle.rows(folder, "replies", "test")
+    assert [row["independent"] for row in replies] == [True] * 1500 + [False] * 401
+    options: Any = {"rows": Rows(split="test"), "bootstrap": Bootstrap(resamples=0), "level": ("pooled",)}
+    found = correlate(folder, rater=("gpt-4-zs",), coefficient=("spearman",), **options)
+    first = {row["reply_id"] for row in replies[:1500]}
+    given: dict[str, dict[str, float]] = {"annotators": {}, "gpt-4-zs": {}}
+    for row in oracle.rows(folder, "ratings", "test"):
+        if row["aspect"] == "relevance" and row["rater"] in given and row["reply_id"] in first:
+            given[row["rater"]][row["reply_id"]] = row["value"]
+    rated = [
+        pair for key, value in given["gpt-4-zs"].items() if None not in (pair := (given["annotators"][key], value))
+    ]
+    expected = stats.spearmanr(*zip(*rated, strict=True)).statistic
+    values = found.to_frame().set_index("aspect")["value"]
+    assert values["relevance"] == pytest.approx(expected, abs=1e-9)
+    assert any(note.startswith("401 replies are left out") for note in found.notes)
 
 
 def test_no_person_is_named(folder: Path) -> None:

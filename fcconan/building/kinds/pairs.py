@@ -63,7 +63,13 @@ def _pairs_table(recipe: Recipe, rows: "DataFrame", config: PairsConfig) -> tupl
         raise InputError(
             f"{rows.attrs['name']} has no column {unknown[0]!r} for `where` of {config.config!r}: correct the recipe"
         )
-    more = {name: _cells(rows, name, kind) for name, kind in extra.items()}
+    more: dict[str, list[Any]] = {}
+    for name, kind in extra.items():
+        more[name] = numbers(rows, name, whole=kind == "int") if kind in ("int", "float") else [*rows[name]]
+        long = rows[name].str.split().str.len() > WORDS_OF_A_CODE
+        if kind == "string" and long.any():
+            fault = f"{name} reads like a text: declare it as `text`, which labels-only folders leave out"
+            raise wrong_row(rows, int(long.argmax()), fault)
     found: list[Row] = []
     for at, pair in enumerate(pair_rows(rows)):
         row = pair | {"label": "appropriate", "original_index": at} | {name: more[name][at] for name in more}
@@ -77,13 +83,3 @@ def _pairs_table(recipe: Recipe, rows: "DataFrame", config: PairsConfig) -> tupl
             found.append(row)
     repeated = len(found) - len({pair["pair_id"] for pair in found})
     return Table.from_rows(config.config, config.split, columns | extra, found, ("source_id",)), repeated
-
-
-def _cells(rows: "DataFrame", name: str, kind: str) -> list[Any]:
-    if kind in ("int", "float"):
-        return numbers(rows, name, whole=kind == "int")
-    long = rows[name].str.split().str.len() > WORDS_OF_A_CODE
-    if kind == "string" and long.any():
-        fault = f"{name} reads like a text: declare it as `text`, which labels-only folders leave out"
-        raise wrong_row(rows, int(long.argmax()), fault)
-    return [*rows[name]]

@@ -90,10 +90,20 @@ class _Builder:
 
     def build(self) -> Built:
         """Builds all tables. The test split comes first, because the other files refer to its replies."""
-        self._collect_systems()
+        for name in ("test", "rankings", "full"):  # files that have the systems of records
+            for row in self.read(name) if name in self.upstream.files else ():
+                record, system = row["source_id"], row.get("system", UNKNOWN)
+                if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
+                    raise _wrong(row, f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
         rounds = [self.read(name) for name in ROUNDS]
         self._test(rounds)
-        for name, rows, replies in zip(ROUNDS, rounds, self._replies_of_rounds(rounds), strict=True):
+        together, parts = self.read("agreement"), [record for part in rounds for record in part]
+        cells = ("text", *(f"{aspect}_{number}" for aspect in ASPECTS for number in NUMBERS))
+        for record, same in zip_longest(together, parts):
+            if not (record and same) or any(record[cell] != same[cell] for cell in cells):
+                raise _wrong(together[0], "the file is not the two agreement rounds, one after the other")
+        first, tested = len(rounds[0]), self.replies["test"]
+        for name, rows, replies in zip(ROUNDS, rounds, (tested[:first], tested[first : len(parts)]), strict=True):
             self._round(name, rows, replies)
         self._plain("dev")
         if "full" in self.upstream.files:
@@ -108,14 +118,6 @@ class _Builder:
             splits = (split for split in ("dev", "test", "full", *ROUNDS, *RANKED) if split in rows_of)
             self.built.tables += [Table.from_rows(config, split, columns, rows_of[split], key) for split in splits]
         return self.built
-
-    def _collect_systems(self) -> None:
-        """Collects the system of each record from the files that have it."""
-        for name in ("test", "rankings", "full"):
-            for row in self.read(name) if name in self.upstream.files else ():
-                record, system = row["source_id"], row.get("system", UNKNOWN)
-                if record and system != UNKNOWN and self.system_of.setdefault(record, system) != system:
-                    raise _wrong(row, f"record {record} is of {system} here, of {self.system_of[record]} elsewhere")
 
     def _read(self, name: str) -> list[Row]:
         """Returns the rows of a file with the values of its raters as numbers, and its name and their number."""
@@ -148,14 +150,17 @@ class _Builder:
         originals = [record for part in rounds for record in part]
         respelt = 0
         for record, original in zip_longest(self.read("test"), originals):
-            text = record["text"]
+            text, panel = record["text"], None
             if original is not None:
+                # Annotators of the round who rated the reply on all aspects.
+                given = [[original[f"{name}_{number}"] is not None for number in NUMBERS] for name in ASPECTS]
+                panel = min(map(sum, given))
                 if original["hate_speech"] != record["hate_speech"] or _bare(original["text"]) != _bare(text):
                     raise _wrong(record, f"is not the reply of row {original['at'] + 1} of {original['file']}")
                 respelt += normalise(original["text"]) != normalise(text)
                 text = original["text"]  # the test file lacks part of the punctuation
             reply = self._add_reply("test", self._reply(record, text))
-            self._add_score("test", reply, record, _panel(original) if original is not None else None)
+            self._add_score("test", reply, record, panel)
             for rater in raters:
                 for name in rater.column_of(list(ASPECTS)):
                     value, output = _rated(record, rater, name)
@@ -226,15 +231,6 @@ class _Builder:
         rated = [self._rate(split, reply, annotators, name, record[name]) for name in ASPECTS]
         values = {row["aspect"]: row["value"] for row in rated}
         self.scores[split].append(_score_row(reply, values, n_raters, [row["reason"] for row in rated]))
-
-    def _replies_of_rounds(self, rounds: list[list[Row]]) -> list[list[Row]]:
-        together = self.read("agreement")
-        names = ("text", *(f"{aspect}_{number}" for aspect in ASPECTS for number in NUMBERS))
-        for record, same in zip_longest(together, [record for part in rounds for record in part]):
-            if not (record and same) or any(record[name] != same[name] for name in names):
-                raise _wrong(together[0], "the file is not the two agreement rounds, one after the other")
-        first = len(rounds[0])
-        return [self.replies["test"][:first], self.replies["test"][first : len(together)]]
 
     def _round(self, split: str, rows: list[Row], replies: list[Row]) -> None:
         """Adds one agreement round: the ratings of three annotators, and the mean of replies with three ratings."""
@@ -370,11 +366,6 @@ def _wrong(record: Row, problem: str) -> InputError:
 
 def _same_reply(reply: Row) -> tuple[str, str]:
     return reply["hs_id"], _bare(reply["text"])
-
-
-def _panel(record: Row) -> int:
-    """Returns the number of annotators of a round who rated a reply on all aspects."""
-    return min(sum(record[f"{name}_{number}"] is not None for number in NUMBERS) for name in ASPECTS)
 
 
 def _cell(rater: Rater, aspect: str) -> str:

@@ -110,10 +110,23 @@ def _add_corpus(upstream: SourceFiles, corpus: str, comparisons: dict[str, list[
     for judge, records in judged.items():
         comparisons["judgelm"] += [_judged_row(compared, record, judge) for record in records]
     human, majority, unresolved = _human_rows(upstream, compared)
-    built.agreement.append(_kappa_line(corpus, human))
+    by_comparison = group_values(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in human)
+    common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
+    values = [[[*VERDICT.values()].index(given[at]) for given in common] for at in range(len(HUMANS))]
+    kappa = measure_agreement(values, coefficients=["cohen"], bootstrap=Bootstrap(resamples=0))["value"][0]
+    shown = f"{kappa:.3f}".replace("nan", "undefined")
+    built.agreement.append(
+        f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
+    )
     comparisons["human"] += human
     comparisons["human_majority"] += majority
-    items = _items(test, {reply["item_id"] for reply in compared.replies})
+    met = {reply["item_id"] for reply in compared.replies}
+    items = []
+    for at, (hate_speech, reference) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True)):
+        hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
+        item = make_item_id(hs, [cn])
+        texts = {"hs_id": hs, "cn_id": cn, "hate_speech": hate_speech, "reference": reference}
+        items.append({"item_id": item, **texts, "question_id": at, "compared_by_humans": item in met})
     built.tables.append(Table.from_rows("items", prefix, ITEM, items, ("item_id",)))
     for judge in JUDGES:
         rows, missing = _tournament_rows(upstream, judge, items, corpus)
@@ -240,16 +253,6 @@ def _human_rows(upstream: SourceFiles, compared: _Compared) -> tuple[list[Row], 
     return rows_out, majority, unresolved
 
 
-def _kappa_line(corpus: str, verdicts: list[Row]) -> str:
-    """Returns a line about the agreement of the annotators on the comparisons that all of them judged, for the card."""
-    by_comparison = group_values(((row["reply_a"], row["reply_b"]), row["verdict"]) for row in verdicts)
-    common = [given for given in by_comparison.values() if len(given) == len(HUMANS)]
-    values = [[[*VERDICT.values()].index(given[at]) for given in common] for at in range(len(HUMANS))]
-    kappa = measure_agreement(values, coefficients=["cohen"], bootstrap=Bootstrap(resamples=0))["value"][0]
-    shown = f"{kappa:.3f}".replace("nan", "undefined")
-    return f"Mean pairwise Cohen's kappa, {corpus}: {shown} ({len(common)} comparisons judged by all three annotators)"
-
-
 def _matched(rows: "DataFrame", compared: _Compared) -> Iterator[tuple[Row, Row]]:
     """Yields the two replies of each row, by HS and texts, and by systems if the file names them."""
     for at, record in enumerate(rows.to_dict("records")):
@@ -259,16 +262,6 @@ def _matched(rows: "DataFrame", compared: _Compared) -> Iterator[tuple[Row, Row]
         if len(matching) != 1:
             raise wrong_row(rows, at, f"HS and texts are {len(matching)} pairs of systems in the verdict files, not 1")
         yield matching[0]
-
-
-def _items(test: "DataFrame", compared: set[str]) -> list[Row]:
-    items = []
-    for at, (hate_speech, reference) in enumerate(zip(test["hate_speech"], test["counter_narrative"], strict=True)):
-        hs, cn = make_hs_id(hate_speech), make_cn_id(reference)
-        item = make_item_id(hs, [cn])
-        texts = {"hs_id": hs, "cn_id": cn, "hate_speech": hate_speech, "reference": reference}
-        items.append({"item_id": item, **texts, "question_id": at, "compared_by_humans": item in compared})
-    return items
 
 
 def _tournament_rows(upstream: SourceFiles, judge: str, items: list[Row], corpus: str) -> tuple[list[Row], int]:
