@@ -4,7 +4,7 @@
 # meaning outside the demo. Needs `fcconan` and its `python` on the path; `make demo` calls it with those of .venv.
 set -euo pipefail
 
-fcconan build demo --out demo-dataset
+fcconan build demo --out demo-dataset --force
 mkdir -p demo-report
 fcconan bench demo-dataset --system popularity --system tfidf --system bm25 --report demo-report/retrieval --force
 

@@ -219,9 +219,9 @@ def test_what_a_page_mentions_exists(page: str) -> None:
     [
         ("```bash\nfcconan benchmark demo-dataset --system bm25\n```", "there is no verb `benchmark`"),
         ("```bash\nfcconan annotate news demo-dataset\n```", "there is no verb `news`"),
-        ("```bash\nfcconan list --colour red\n```", "No such option: --colour"),
+        ("```bash\nfcconan list --colour red\n```", "Unknown option: --colour"),
         ("```bash\nfcconan reproduce --colour red\n```", "Unknown option: --colour"),  # which is not run
-        ("```bash\nfcconan build demo\n```", "Missing option '--out'"),
+        ("```bash\nfcconan build demo\n```", "parameter --out requires an argument"),
         ("```bash\nfcconan bench nowhere --system bm25\n```", "ended with 2: fcconan: no dataset at nowhere"),
         ("```bash\nfcconan list   # refused\n```", "ended with 0"),
         ("```bash\nfcconan list | head\n```", "pipes, redirections and substitutions"),

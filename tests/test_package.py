@@ -42,12 +42,6 @@ def test_importing_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert not imported & HEAVY
 
 
-def test_a_table_of_text_is_read_without_pyarrow(tmp_path: Path) -> None:
-    (tmp_path / "rows.csv").write_text("hate_speech,counter_narrative\nThey never pay.,They do.\n", encoding="utf-8")
-    program = "import sys; from fcconan.data import open_table; print(len(list(open_table('pairs', sys.argv[1]))))"
-    assert "pyarrow" not in _imported("-c", program, str(tmp_path / "rows.csv"))
-
-
 def test_public_names_resolve() -> None:
     for name in fcconan.__all__:
         assert getattr(fcconan, name) is not None

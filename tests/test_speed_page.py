@@ -21,6 +21,6 @@ def test_without_upstream_files_a_benchmark_ends_in_one_line(tmp_path: Path) -> 
     lines = [line for line in done.stderr.splitlines() if not line.startswith("note: fetching from ")]
     assert done.returncode == 2
     assert len(lines) == 1
-    assert lines[0].startswith("retrieval.py: http://127.0.0.1:9/")
-    assert "set FCCONAN_MIRROR to a folder that holds" in lines[0]
+    assert lines[0].startswith("retrieval.py: fc_conan_partitions/")
+    assert "set FCCONAN_MIRROR to a folder with" in lines[0]
     assert not (tmp_path / "result.json").exists()

@@ -31,23 +31,27 @@ def read_file(path: Path) -> "DataFrame":
     """Returns the rows of a file as a data frame. Cells of CSV and TSV are texts; empty cells are None.
 
     Raises:
-        InputError: There is no such file, or it cannot be read in the format of its suffix.
+        InputError: The file is missing, or cannot be read in the format of its suffix.
     """
     import pandas as pd
 
-    if path.suffix in (".parquet", ".jsonl"):
-        return pd.read_parquet(path) if path.suffix == ".parquet" and path.is_file() else pd.DataFrame(read_rows(path))
-    if path.suffix not in SUFFIXES or not path.is_file():
-        raise InputError(f"{path} is not a file of rows: give a file that ends in {', '.join(SUFFIXES)}")
+    if not path.is_file():
+        raise InputError(f"there is no file {path}: check the path")
+    if path.suffix not in SUFFIXES:
+        raise InputError(f"found the file {path}, expected a name that ends in {', '.join(SUFFIXES)}")
     try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
         text = read_text(path)
+        if path.suffix == ".jsonl":
+            return pd.DataFrame(_json_lines(text))
         separator = max(",;\t", key=text.partition("\n")[0].count)
         # Texts such as `None` and `NA` are texts; an empty cell is missing.
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
             how: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True, "index_col": False}
             frame = pd.read_csv(io.StringIO(text), sep=separator, **how)
-    except (ValueError, pd.errors.ParserWarning) as error:
+    except (TypeError, ValueError, pd.errors.ParserWarning) as error:
         raise InputError(f"{path} cannot be read ({error}): check the file") from error
     if separator == ";":  # of spreadsheets with a decimal comma
         frame = frame.replace(r"^(-?\d+),(\d+)$", r"\1.\2", regex=True)
@@ -56,19 +60,24 @@ def read_file(path: Path) -> "DataFrame":
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Returns the rows of a file, as in `read_file`; those of JSONL and Parquet keep their types.
+    """Returns the rows of a file; a row of JSONL has the keys of its line.
 
     Raises:
         InputError: As in `read_file`.
     """
-    try:
-        if path.suffix == ".parquet":
-            return list(read_table(path).to_pylist())
-        if path.suffix == ".jsonl":
-            return [dict(json.loads(line)) for line in read_text(path).split("\n") if line.strip()]
-    except (OSError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}): check the file") from error
-    return list(read_file(path).to_dict("records"))
+    if path.suffix == ".parquet" and path.is_file():
+        return list(read_table(path).to_pylist())
+    if path.suffix == ".jsonl" and path.is_file():
+        try:
+            return _json_lines(read_text(path))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{path} cannot be read ({error}): check the file") from error
+    frame = read_file(path)
+    return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+
+
+def _json_lines(text: str) -> list[dict[str, Any]]:
+    return [dict(json.loads(line)) for line in text.split("\n") if line.strip()]
 
 
 def read_table(path: Path) -> "pyarrow.Table":

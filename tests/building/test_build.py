@@ -155,7 +155,7 @@ def _changed(recipe: str, change: Callable[[dict[str, Any]], object]) -> None:
     ("change", "message"),
     [
         (lambda data: data.pop("title"), "title"),
-        (lambda data: data.update(sumary="x"), "unknown key 'sumary'; did you mean 'summary'"),
+        (lambda data: data.update(sumary="x"), "sumary: unknown key"),
         (lambda data: data["sources"]["gold"].update(sha256="0" * 64), "gold.csv has sha256"),
         (lambda data: data["sources"]["gold"].update(path="gone.csv"), "gone.csv is missing"),
         (lambda data: data["sources"].pop("bronze"), "recipe 'small' has no file 'bronze', which kind 'exhaustive'"),

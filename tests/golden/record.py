@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = [call for call in chosen if call not in skipped]
     with tempfile.TemporaryDirectory(prefix="fcconan-golden-") as name, ThreadPoolExecutor(options.jobs) as pool:
         parts = dict.fromkeys(call.part for call in chosen)
-        outcomes = list(pool.map(lambda part: _outcome(part, Path(name, part), options), parts))
+        outcomes = list(pool.map(lambda part: outcome(part, Path(name, part), options), parts))
     found = {key: value for outcome in outcomes for key, value in outcome.found.items()}
     failed = {name: line for outcome in outcomes for name, line in outcome.failed.items()}
     for name, line in failed.items():
@@ -135,7 +135,7 @@ def _compute(calls: list[Call], options: argparse.Namespace) -> None:
     (options.folder / "failed").write_text("".join(f"{n}\t{line}\n" for n, line in outcome.failed.items()), "utf-8")
 
 
-def _outcome(part: str, folder: Path, options: argparse.Namespace) -> Outcome:
+def outcome(part: str, folder: Path, options: argparse.Namespace) -> Outcome:
     """Computes a part in a process of its own."""
     folder.mkdir()
     calls = [call for call in CALLS if call.part == part and call.name.startswith(options.only)]

@@ -121,7 +121,7 @@ def test_differences_are_printed_and_counted_by_class(
     monkeypatch.setattr(record, "CALLS", calls)
     monkeypatch.setattr(values.read, "__defaults__", (tmp_path / "values.csv.gz",))
     monkeypatch.setattr(values.write, "__defaults__", (tmp_path / "values.csv.gz",))
-    monkeypatch.setattr(record, "_outcome", lambda *_: record.Outcome(made, {}))
+    monkeypatch.setattr(record, "outcome", lambda *_: record.Outcome(made, {}))
     monkeypatch.delenv(record.MIRROR, raising=False)
     assert record.main([]) == 1
     assert "not recorded: rank demo: run `make golden-update`" in capsys.readouterr().out

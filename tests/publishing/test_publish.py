@@ -202,7 +202,7 @@ def test_other_repositories_are_refused(hub: Hub, built: Path) -> None:
     assert hub.lines(writing=True) == []
     repo = holding(README_md=b"To come.")  # an empty repository with a card
     publish(str(built / "labels"), REPO)
-    assert repo.files["README.md"].startswith(b"---\npretty_name: ")
+    assert repo.files["README.md"].startswith(b"---\nannotations_creators:")
 
 
 def test_changed_folders_are_refused_and_other_files_stay_here(hub: Hub, copied: Path) -> None:
