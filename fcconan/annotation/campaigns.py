@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from fcconan.data import check_names, locked, new_folder, read_file, read_rows, read_yaml, write_whole
+from fcconan.data import check_names, new_folder, read_file, read_rows, read_yaml, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -44,6 +44,7 @@ HEADER = "rater,role,state\n"
 PSEUDONYM = r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9]+)*"  # also a part of file names
 ROLES = ("annotator", "validator")
 STATES = ("active", "invited", "failed", "left")
+LOCK = ".lock"
 PATIENCE = 60.0  # seconds to wait for the lock
 Record = TypeVar("Record")
 
@@ -322,10 +323,15 @@ class Campaign:
         """Holds the lock of the campaign: reads and writes within are one change.
 
         Raises:
-            InputError: Another process holds the lock for too long, or the folder cannot be written.
+            InputError: Another process holds the lock for too long.
         """
-        with locked(self.folder, wait=PATIENCE):
-            yield
+        from filelock import FileLock, Timeout
+
+        try:
+            with FileLock(self.folder / LOCK, timeout=PATIENCE):
+                yield
+        except Timeout as error:
+            raise InputError(f"another process is using {self.folder}: wait until it ends") from error
 
     def write(self, name: str, records: Iterable[Any]) -> None:
         """Writes a file of records or rows, such as `answers.jsonl`, atomically; call it within `changing`.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from fcconan.annotation.campaigns import QUALIFICATION, RATERS, VALIDATION, Campaign
 from fcconan.annotation.rounds import completed_assignments
-from fcconan.annotation.votes import vote_rows
+from fcconan.annotation.votes import validation_targets, verdicts, vote_rows
 from fcconan.data import count_noun
 from fcconan.result import Result
 from fcconan.scoring import gold_and_time
@@ -102,8 +102,6 @@ def _assigned(campaign: Campaign) -> "DataFrame":
 
 def _units(campaign: Campaign) -> dict[str, int]:
     """Returns the numbers of units in each state."""
-    from fcconan.annotation.validation import validation_targets, verdicts
-
     judged, items = _judged(campaign), {each.unit_id for each in campaign.items()}
     answers = campaign.answers().values()
     assigned = {each.unit_id for name in judged for each in campaign.assignments(name) if not each.withdrawn}
@@ -119,8 +117,6 @@ def _units(campaign: Campaign) -> dict[str, int]:
 
 def _next(campaign: Campaign, work: "DataFrame", units: dict[str, int]) -> tuple[str, str]:
     """Returns the next step of a campaign, and its reason."""
-    from fcconan.annotation.validation import verdicts
-
     judged, open_units = _judged(campaign), work[work["open"]]
     invited = [name for name, each in campaign.raters().items() if each.state == "invited"]
     tested = work[work["round"] == QUALIFICATION]

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from fcconan.annotation.campaigns import VALIDATION, Campaign
-from fcconan.annotation.validation import verdicts
-from fcconan.annotation.votes import BY_RULE, BY_VOTES, answer_table, decide
+from fcconan.annotation.votes import BY_RULE, BY_VOTES, answer_table, decide, verdicts
 from fcconan.building import CAMPAIGN_COLUMNS
 from fcconan.data import VOTE_LABELS
 from fcconan.errors import InputError

@@ -15,8 +15,7 @@ from fcconan.annotation.campaigns import VALIDATION, Campaign, Row
 from fcconan.annotation.ordering import derived_seed, in_order, last_places
 from fcconan.annotation.progress import next_step
 from fcconan.annotation.rounds import recorded_options, write_round
-from fcconan.annotation.validation import ANSWERS, STATES, shown_labels, validation_targets, verdicts
-from fcconan.annotation.votes import item_of
+from fcconan.annotation.votes import ANSWERS, STATES, item_of, shown_labels, validation_targets, verdicts
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.result import Pivot, Result

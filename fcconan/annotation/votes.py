@@ -1,4 +1,4 @@
-"""Current answers of a campaign, and the final labels that a rule gives them.
+"""Current answers of a campaign, the final labels that a rule gives them, and what validators said of these labels.
 
 The rule gives all labels of FC-CONAN's release:
 
@@ -12,6 +12,9 @@ sure; the rule takes the cautious one and discards the unit.
 
 The rule applies to verdicts between two replies as well: a comparison without a strict majority is discarded. That is
 different from `tie`, which is a verdict of its own. Grades are published without a decision.
+
+Validators are shown labels, or median grades of replies (rounds/validation.shown.jsonl). Their answer counts only for
+the label that was shown: if the label has changed since, the answer is outdated, and the unit needs another validator.
 """
 
 from collections import Counter
@@ -19,7 +22,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Decision, Row, Unit
+import numpy as np
+
+from fcconan.annotation.campaigns import LABEL, QUALIFICATION, VALIDATION, Campaign, Decision, Row, Unit
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +33,19 @@ if TYPE_CHECKING:
 NOT_SURE = "not_sure"  # the label of raters who cannot decide
 BY_VOTES, BY_RULE = "votes", "rule"  # equal votes, and others; otherwise a person decided
 WAITING, NOT_ASSIGNED = "waiting", "not_assigned"  # units without a decision
+# States of a validator's answer.
+ANSWERS = ("agreed", "disagreed", "skipped", "missing", "outdated")
+SAID: dict[Any, str] = {"agree": "agreed", "disagree": "disagreed", None: "skipped", "missing": "missing"}
+# States of a unit.
+STATES = {
+    "agreed": "every validator who answered agrees",
+    "disagreed": "every validator who answered disagrees",
+    "split": "validators disagree with each other, so the label is not confirmed",
+    "skipped": "every validator skipped it",
+    "missing": "no validator has answered yet",
+    "outdated": "the label has changed since validators saw it",
+    "not_assigned": "no validator is assigned",
+}
 FIELDS = ("round", "rater", "unit_id", "aspect", "value", "seconds", "comment")
 
 
@@ -163,15 +181,77 @@ def vote_rows(folder: Path, round_name: str | None = None) -> list[Row]:
     return rows
 
 
-def unit_named(row: Mapping[str, Any]) -> str | None:
-    """Returns the id of the unit of a row: a pair, a reply, or two replies; None without an id."""
-    for key in ("unit_id", "pair_id", "reply_id"):
-        if row.get(key):
-            return str(row[key])
-    for first, second in (("query_id", "corpus_id"), ("reply_a", "reply_b")):
-        if row.get(first) and row.get(second):
-            return f"{row[first]}:{row[second]}"
-    return None
+def validation_targets(campaign: Campaign, rounds: Sequence[str]) -> dict[str, Row]:
+    """Returns the labels or grades to validate, by unit, in the order of the units.
+
+    Args:
+        campaign: The campaign.
+        rounds: Rounds in which replies were graded.
+
+    Returns:
+        Rows with `label` for units with a final label; for tasks with aspects, `grades` with the median of each aspect,
+        for units with a grade in all of them.
+    """
+    if campaign.task.labels:
+        decisions = campaign.decisions()
+        return {
+            unit: {LABEL: decisions[unit].label}
+            for unit in campaign.units()
+            if unit in decisions and decisions[unit].label is not None
+        }
+    given = answer_table(campaign, rounds).query("role == 'item'").dropna(subset="value").astype({"value": float})
+    medians = given.groupby(["unit_id", "aspect"], sort=False)["value"].median().unstack("aspect")
+    medians = medians.reindex(given["unit_id"].unique()).reindex(columns=campaign.aspects).dropna()
+    return {str(unit): {"grades": grades} for unit, grades in medians.to_dict("index").items()}
+
+
+def shown_labels(campaign: Campaign, targets: Mapping[str, Row]) -> "DataFrame":
+    """Returns the assignments of validators that are open or were answered.
+
+    Args:
+        campaign: The campaign.
+        targets: Result of `validation_targets`.
+
+    Returns:
+        Columns `rater`, `unit_id`, `state` (one of `ANSWERS`) and `withdrawn`.
+    """
+    from pandas import DataFrame
+
+    rows = []
+    if VALIDATION in campaign.rounds():
+        shown = campaign.shown(VALIDATION) or {}
+        said = {each.key: each.value for each in campaign.answers(VALIDATION).values()}
+        for each in campaign.assignments(VALIDATION):
+            state = SAID[said.get(each.key, "missing")]
+            if each.key not in shown or shown[each.key] != targets.get(each.unit_id):
+                state = "outdated"
+            if not each.withdrawn or each.key in said:
+                rows.append((each.rater, each.unit_id, state, each.withdrawn))
+    return DataFrame(rows, columns=["rater", "unit_id", "state", "withdrawn"])
+
+
+def verdicts(campaign: Campaign, rounds: Sequence[str]) -> "DataFrame":
+    """Returns the validation of every unit with a label or grades, in the order of the units.
+
+    Args:
+        campaign: The campaign.
+        rounds: Rounds in which replies were graded.
+
+    Returns:
+        Units by id: `label` (None for grades), `state` (a key of `STATES`) and `n_validators`, the number of validators
+        who agree or disagree with the current label.
+    """
+    from pandas import DataFrame, crosstab
+
+    targets = validation_targets(campaign, rounds)
+    rows = shown_labels(campaign, targets)
+    counts = crosstab(rows["unit_id"], rows["state"]).reindex(index=[*targets], columns=[*ANSWERS], fill_value=0)
+    has, names = counts > 0, ["agreed", "disagreed", "missing", "skipped", "outdated"]
+    both = has["agreed"] & has["disagreed"]
+    state = np.select([both, *(has[name] for name in names)], ["split", *names], "not_assigned")
+    labels = [target.get(LABEL) for target in targets.values()]
+    answered = counts["agreed"] + counts["disagreed"]
+    return DataFrame({"label": labels, "state": state, "n_validators": answered}, index=[*targets])
 
 
 def item_of(unit: Unit) -> str:

@@ -65,9 +65,6 @@ from .leakage import (
     message_leakage_keys as message_leakage_keys,
     simplify_text as simplify_text,
 )
-from .locks import (
-    locked as locked,
-)
 from .manifest import (
     CARD as CARD,
     FORMAT as FORMAT,
