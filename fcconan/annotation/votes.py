@@ -1,4 +1,4 @@
-"""Current answers of a campaign, the final labels that a rule gives them, and what validators said of these labels.
+"""Current answers of a campaign, the final labels that a rule gives them, and the answers of validators.
 
 The rule gives all labels of FC-CONAN's release:
 
