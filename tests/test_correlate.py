@@ -360,9 +360,10 @@ def test_replies_of_no_known_system_are_missing_at_the_levels_of_systems() -> No
     assert found.notes == ["3 of 18 replies are of no known system: no level of systems has them."]
 
 
-def test_replies_without_independent_ratings_are_left_out() -> None:
+@pytest.mark.parametrize("form", [bool, str, int])
+def test_replies_without_independent_ratings_are_left_out(form: Callable[[bool], Any]) -> None:
     _, rows = world(2)
-    marked = [{**row, "independent": row["item_id"] != "i0"} for row in rows]
+    marked = [{**row, "independent": form(row["item_id"] != "i0")} for row in rows]
     found, every = (correlate(marked, include_dependent=each, bootstrap=NONE) for each in (False, True))
     fewer = correlate([row for row in rows if row["item_id"] != "i0"], bootstrap=NONE)
     assert values(found) == values(fewer)

@@ -14,26 +14,26 @@ ROOT = Path(__file__).parents[1]
 LIMITS = {
     "dataclasses and named tuples": 48,
     "calls of asdict": 0,
-    "raises of InputError": 345,
+    "raises of InputError": 350,
     "private functions with one caller and at most 8 lines": 2,
     "modules below 40 lines": 3,
     "modules above 450 lines": 0,
     "imports of inner modules in tests": 6,
-    "private names set in tests": 1,
+    "private names set in tests": 0,
 }
-# Lines of code of each package, today; the layout of REDESIGN.md is the aim.
+# Lines of code of each package.
 BUDGET = {
-    ".": 698,
-    "annotation": 2452,
-    "building": 1892,
-    "data": 1003,
-    "generation": 701,
-    "judging": 1930,
-    "models": 800,
-    "publishing": 225,
-    "reproduction": 786,
-    "retrieval": 1433,
-    "scoring": 2263,
+    ".": 750,
+    "annotation": 2550,
+    "building": 1950,
+    "data": 1050,
+    "generation": 750,
+    "judging": 2000,
+    "models": 850,
+    "publishing": 250,
+    "reproduction": 850,
+    "retrieval": 1500,
+    "scoring": 2350,
 }
 
 

@@ -450,3 +450,27 @@ def test_mistakes_about_the_target(tmp_path: Path) -> None:
     queue(folder)
     with pytest.raises(fcconan.InputError, match="the queue searches appropriate, found --positive not_appropriate"):
         queue(folder, positive=NO)
+
+
+def test_a_missing_label_of_a_judge_is_no_score(tmp_path: Path) -> None:
+    folder = pairs(tmp_path / "c")
+    units = [row["unit_id"] for row in read(folder / "units.jsonl")][:2]
+    write(
+        tmp_path / "judge.jsonl", [{"unit_id": units[0], "label": "appropriate"}, {"unit_id": units[1], "label": None}]
+    )
+    found = queue(folder, scores=tmp_path / "judge.jsonl", queue_size=4)
+    assert "19 units have no score and get the mean" in said(found)
+
+
+def test_a_review_replaces_the_answers_of_its_rater(tmp_path: Path) -> None:
+    folder = pairs(tmp_path / "c")
+    queue(folder, queue_size=4)
+    answer(folder, "queue-1")
+    unit = given(folder, "queue-1")[0]["unit_id"]
+    assert counts(queue(folder, status_only=True))["found"] == 0
+    answers = read(folder / "answers.jsonl")
+    review = next(row for row in answers if row["unit_id"] == unit) | {"round": "review-1", "value": "appropriate"}
+    write(folder / "answers.jsonl", [*answers, review])
+    (folder / "rounds" / "review-1.jsonl").write_text("", encoding="utf-8")
+    (folder / "rounds" / "review-1.json").write_text('{"review": "queue-1"}', encoding="utf-8")
+    assert counts(queue(folder, status_only=True))["found"] == 1

@@ -215,3 +215,23 @@ def test_an_empty_reply_is_empty_whatever_other_columns_hold() -> None:
     assert found["text"] == ""
     with pytest.raises(InputError, match="has no column hate_speech, only text: name it"):
         replies({"text": CN})
+
+
+def test_long_whole_numbers_stay_ids_beside_missing_cells(tmp_path: Path) -> None:
+    ids = [7_700_000_000_000_000_001, 7_700_000_000_000_000_002]
+    rows = [{"reply_id": each, "item_id": each, "system": "s"} for each in ids] + [{"reply_id": 3, "system": "s"}]
+    (path := tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for source in (path, rows):
+        frame, _, _ = read("replies", source, ids=False)
+        assert frame["item_id"].fillna("").tolist() == [*map(str, ids), ""]
+
+
+def test_replies_with_ids_get_their_items_and_the_others_their_ids() -> None:
+    rows = [{"hate_speech": HS, "text": CN, "reply_id": "r1"}, {"hate_speech": HS, "text": CN, "reply_id": None}]
+    frame, _, _ = read("replies", rows)
+    found = frame.to_dict("records")
+    item = make_item_id(make_hs_id(HS), [])
+    assert [(row["reply_id"], row["item_id"]) for row in found] == [
+        ("r1", item),
+        (make_reply_id(item, "unknown", CN), item),
+    ]

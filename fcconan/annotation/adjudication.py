@@ -172,7 +172,7 @@ def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[s
     if missing := {"unit_id", "votes", "decision", *(["shown_first"] if compared else [])} - {*rows}:
         raise InputError(f"{path} lacks the column {min(missing)}: import the exported list with all its columns")
     decisions = {}
-    for row in rows[rows["decision"].notna()].map(lambda cell: unguarded(cell or "").strip()).to_dict("records"):
+    for row in rows[rows["decision"].notna()].map(lambda cell: unguarded(str(cell or "")).strip()).to_dict("records"):
         unit, said, swapped = row["unit_id"], row["decision"], compared and row["shown_first"].lower() == "b"
         if unit not in found.index:
             raise InputError(f"{path} has the unit {unit}, which the campaign lacks: give the list of this campaign")

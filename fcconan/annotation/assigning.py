@@ -55,9 +55,9 @@ def assign(
     """Assign units to raters, in rounds and sessions, with overlaps and gold questions.
 
     Raters are the active annotators of `raters.csv` in the campaign. Each has a random order. Loads differ by at most
-    one unit where exclusions permit it, and shared units connect all raters. No rater gets a unit or gold question of
-    another round again, except in a review. A second call for a round passes open units of raters who left to raters
-    who have not had them, and changes nothing else.
+    one unit, or more if raters had units in other rounds, and shared units connect all raters. No rater gets a unit or
+    gold question of another round again, except in a review. A second call for a round passes open units of raters who
+    left to raters who have not had them, and changes nothing else.
 
     Args:
         campaign: Folder of the campaign.
@@ -115,12 +115,12 @@ def assign(
             check_same_options(opened, round, recorded_options(opened, round), given, todo)
             notes = _passed_on(opened, round, seed)
         else:
-            _make(opened, round, asked)
+            notes = _make(opened, round, asked)
         return Result("annotate assign", _work(opened, round), identity, [*notes, next_step(opened)])
 
 
-def _make(campaign: Campaign, name: str, asked: Mapping[str, Any]) -> None:
-    """Makes a round and writes it."""
+def _make(campaign: Campaign, name: str, asked: Mapping[str, Any]) -> list[str]:
+    """Makes a round and writes it; returns a note on units that it leaves out."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) or name == VALIDATION or name.startswith("queue-"):
         raise InputError(
             f"found the round {name!r}, expected small letters, digits and hyphens, and none that `annotate validate` "
@@ -135,14 +135,17 @@ def _make(campaign: Campaign, name: str, asked: Mapping[str, Any]) -> None:
         size, most = asked["session_size"], asked["max_distance"]
         assignments, shown = review_round(campaign, asked["review"], most, session_size=size, seed=seed)
         write_round(campaign, name, assignments, asked, shown)
-        return
+        return []
     forbidden, generator = assigned_elsewhere(campaign, name), np.random.default_rng(seed)
     left_out = {each.unit_id for other in asked["exclude_round"] for each in campaign.assignments(other)}
     items = [each.unit_id for each in campaign.items() if each.unit_id not in left_out]
     permitted = permissions(items, raters, forbidden)
     size, overlap = asked["sample_size"], asked["overlap"]
+    notes = []
     if asked["all_raters"]:
         overlap = {len(raters): 1.0}
+        if had := sum(len(free) < len(raters) for free in permitted.values()):
+            notes.append(f"{had} units are left out, as a rater had them in another round.")
         permitted = {unit: free for unit, free in permitted.items() if len(free) == len(raters)}
     if size is not None:
         available = [unit for unit, free in permitted.items() if free]
@@ -164,6 +167,7 @@ def _make(campaign: Campaign, name: str, asked: Mapping[str, Any]) -> None:
         seen=forbidden,
     )
     write_round(campaign, name, (each for rows in ordered.values() for each in rows), asked)
+    return notes
 
 
 def permissions(unit_ids: Iterable[str], raters: Sequence[str], forbidden: Collection[Key]) -> dict[str, list[str]]:

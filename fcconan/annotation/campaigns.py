@@ -254,13 +254,17 @@ class Campaign:
         return [each.rater for each in self.raters().values() if (each.role, each.state) == (role, "active")]
 
     def rounds(self) -> list[str]:
-        """Returns the names of the rounds: the qualification first, the 10th queue after the 9th, reviews and the
-        validation last.
+        """Returns the names of the rounds: the qualification first, the 10th queue after the 9th, then reviews, reviews
+        of reviews, and the validation.
         """
         names = [path.stem for path in (self.folder / "rounds").glob("*.jsonl") if "." not in path.stem]
-        shown = {name for name in names if (self.folder / "rounds" / f"{name}.shown.jsonl").is_file()}
-        ends = {QUALIFICATION: -1, VALIDATION: 2} | dict.fromkeys(shown - {VALIDATION}, 1)
-        return sorted(names, key=lambda name: (ends.get(name, 0), len(name), name))
+        ends = {QUALIFICATION: -1, VALIDATION: len(names)}
+        for name in {*names} - {*ends}:
+            # A review follows the round that it reviews.
+            ends[name], path = 0, self.folder / "rounds" / f"{name}.json"
+            while path.is_file() and (review := json.loads(path.read_bytes()).get("review")):
+                ends[name], path = ends[name] + 1, self.folder / "rounds" / f"{review}.json"
+        return sorted(names, key=lambda name: (ends[name], len(name), name))
 
     def rounds_like(self, names: Sequence[str] = ()) -> list[str]:
         """Returns the rounds that a step reads: those that match names, by default all with answers.

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from fcconan.annotation.campaigns import QUALIFICATION, RATERS, VALIDATION, Campaign
 from fcconan.annotation.rounds import completed_assignments
-from fcconan.annotation.votes import validation_targets, verdicts, vote_rows
+from fcconan.annotation.votes import (
+    BY_RULE,
+    BY_VOTES,
+    NOT_ASSIGNED,
+    WAITING,
+    decide,
+    validation_targets,
+    verdicts,
+    vote_rows,
+)
 from fcconan.data import count_noun
 from fcconan.result import Result
 from fcconan.scoring import gold_and_time
@@ -132,12 +141,19 @@ def _next(campaign: Campaign, work: "DataFrame", units: dict[str, int]) -> tuple
     if any(name.startswith("queue-") for name in judged) and units["assigned"] < units["all"]:
         return "queue", "all queues are answered, and further units can be chosen"
     if campaign.task.labels:
-        there = {*work["unit_id"][work["round"].isin(judged)]} & {each.unit_id for each in campaign.items()}
-        if number := len(there - {*work["unit_id"][~work["returned"]]} - campaign.decisions().keys()):
-            return (
-                "adjudicate",
-                f"{count_noun(number, 'answered unit')} {'has' if number == 1 else 'have'} no final label",
-            )
+        decisions = campaign.decisions()
+        ours = {unit: each.label for unit, each in decisions.items() if each.by in (BY_VOTES, BY_RULE)}
+        for pending in (False,) if work["returned"].all() else (False, True):
+            found = decide(campaign, campaign.rounds_like(), allow_pending=pending)
+            rule = found["rule"][~found["reason"].isin([WAITING, NOT_ASSIGNED])].to_dict()
+            step = "adjudicate" + " --allow-pending" * pending
+            if missing := len(rule.keys() - decisions.keys()):
+                return (
+                    step,
+                    f"{count_noun(missing, 'answered unit')} {'has' if missing == 1 else 'have'} no final label",
+                )
+            if changed := sum(unit in rule and rule[unit] != label for unit, label in ours.items()):
+                return step, f"the votes on {count_noun(changed, 'label')} have changed"
     if campaign.active("validator") and units["labelled"] and VALIDATION not in campaign.rounds():
         number = units["labelled"]
         return "validate", f"{count_noun(number, 'unit')} {'is' if number == 1 else 'are'} not validated"

@@ -23,6 +23,7 @@ from fcconan.annotation.queue_estimate import estimate
 from fcconan.annotation.queue_model import RANDOM_SHARE, Floats, Problem, choose, likeness, predict, standardised
 from fcconan.annotation.rounds import active_annotators
 from fcconan.annotation.sampling import TFIDF, default_encoder
+from fcconan.annotation.votes import answer_table
 from fcconan.data import make_pair_id, name_with_hash, read_file
 from fcconan.errors import InputError
 from fcconan.judging import Task
@@ -178,10 +179,11 @@ def _state(campaign: Campaign, queues: Sequence[Row], target: Target) -> "DataFr
 
     _, aspect, is_met, value = target
     said: dict[str, list[bool]] = {}
-    for answer in campaign.answers().values():
-        if answer.round != VALIDATION and answer.aspect == aspect:
-            met = [] if answer.value is None else [is_met(answer.value, value)]
-            said[answer.unit_id] = said.get(answer.unit_id, []) + met
+    rounds = [name for name in campaign.rounds_like() if name in campaign.rounds()]
+    answers = answer_table(campaign, rounds)
+    answers = answers[answers["aspect"] == aspect]
+    for unit, given in zip(answers["unit_id"], answers["value"], strict=True):
+        said[unit] = said.get(unit, []) + ([] if given is None else [is_met(given, value)])
     # A final label replaces the answers of the raters.
     said |= {each.unit_id: [each.label == value] * (each.label is not None) for each in campaign.decisions().values()}
     units = pd.Index([unit.unit_id for unit in campaign.items()])
@@ -280,7 +282,8 @@ def _scores(path: Path, units: Sequence[Unit], target: Target) -> tuple["DataFra
             signs = frame["aspect"].eq(aspect).map({True: -1, False: 1}) if "aspect" in frame else 1
             found = pd.to_numeric(found) * (signs if is_met is operator.le else 1)
         else:
-            found = found.map(lambda each: None if each is None else 0.5 if each in UNDECIDED else float(each == value))
+            is_positive = found.eq(value).astype(float).mask(found.isin(UNDECIDED), 0.5)
+            found = is_positive.where(found.notna())
         by = [frame[name] for name in ("rater", "aspect") if name in frame]
         rows = pd.DataFrame({"unit": ids[0], "score": found, "scorer": "" if not by else by[0].str.cat(by[1:], ":")})
     else:

@@ -120,10 +120,13 @@ def _said(
         shares = np.full(len(labels), (1 - accuracy) / (len(labels) - 1))
         shares[labels.index(right[LABEL])] = accuracy
         return {LABEL: str(generator.choice(labels, p=shares))}
-    return {
-        aspect.name: right[aspect.name] if generator.random() < accuracy else _grade(aspect, generator)
-        for aspect in campaign.task.aspects
-    }
+    said = {}
+    for aspect in campaign.task.aspects:
+        said[aspect.name] = right[aspect.name]
+        if generator.random() >= accuracy:
+            while said[aspect.name] == right[aspect.name]:
+                said[aspect.name] = _grade(aspect, generator)
+    return said
 
 
 def _labels(campaign: Campaign) -> list[str]:
@@ -131,8 +134,9 @@ def _labels(campaign: Campaign) -> list[str]:
 
 
 def _grade(aspect: Aspect, generator: np.random.Generator) -> float:
-    grade = round(generator.uniform(aspect.low, aspect.high), aspect.decimals)
-    return grade if aspect.decimals else int(grade)
+    step = 10.0**-aspect.decimals
+    grade = aspect.low + step * int(generator.integers(0, round((aspect.high - aspect.low) / step), endpoint=True))
+    return round(grade, aspect.decimals) if aspect.decimals else int(grade)
 
 
 def _generator(seed: int, *names: str) -> np.random.Generator:

@@ -3,6 +3,7 @@
 import io
 import json
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def read_file(path: Path) -> "DataFrame":
             return pd.read_parquet(path)
         text = read_text(path)
         if path.suffix == ".jsonl":
-            return pd.DataFrame(_json_lines(text))
+            return frame_of(_json_lines(text))
         separator = max(",;\t", key=text.partition("\n")[0].count)
         # Texts such as `None` and `NA` are texts; an empty cell is missing.
         with warnings.catch_warnings():
@@ -56,7 +57,17 @@ def read_file(path: Path) -> "DataFrame":
     if separator == ";":  # of spreadsheets with a decimal comma
         frame = frame.replace(r"^(-?\d+),(\d+)$", r"\1.\2", regex=True)
     frame = frame.loc[:, ~frame.columns.str.startswith("Unnamed:")]  # without a name, such as an index
-    return frame.rename(columns=str.strip).replace("", None)
+    frame = frame.rename(columns=str.strip).replace("", None).astype(object)
+    return frame.where(frame.notna(), None)
+
+
+def frame_of(rows: Iterable[Any]) -> "DataFrame":
+    """Returns mappings as a data frame; whole numbers of a column with missing cells stay whole: ids may be long."""
+    import pandas as pd
+
+    frame = pd.DataFrame([*rows], dtype=object)
+    ids = [name for name in frame if frame[name].isna().any() and frame[name].dropna().map(type).eq(int).all()]
+    return frame.infer_objects().assign(**{name: frame[name] for name in ids})
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -73,7 +84,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
         except (TypeError, ValueError) as error:
             raise InputError(f"{path} cannot be read ({error}): check the file") from error
     frame = read_file(path)
-    return list(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+    return list(frame.to_dict("records"))
 
 
 def _json_lines(text: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fcconan.data.columns import MAPPED_COLUMNS, NEEDED, TEXTS, UNKNOWN, first_column
 from fcconan.data.content import did_you_mean
-from fcconan.data.files import SUFFIXES, list_configs, part_files, read_file
+from fcconan.data.files import SUFFIXES, frame_of, list_configs, part_files, read_file
 from fcconan.data.ids import (
     ID_COLUMNS,
     cell_list,
@@ -126,7 +126,7 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
         raise InputError("rows in memory have no splits: leave split out")
     if hasattr(source, "to_pandas"):  # a `datasets.Dataset`
         source = source.to_pandas()
-    frame = source.copy() if isinstance(source, pd.DataFrame) else pd.DataFrame([*source])
+    frame = source.copy() if isinstance(source, pd.DataFrame) else frame_of(source)
     return frame, f"rows@{_hash(frame)}"
 
 
@@ -145,10 +145,12 @@ def _with_ids(frame: "DataFrame", rename: Mapping[str, str], name: str) -> "Data
         InputError: There are neither ids nor texts.
     """
     found = _renamed(frame, rename)
-    if "reply_id" in found or found.empty:
+    has_ids = "reply_id" in found and not found["reply_id"].map(is_missing).any()
+    names = {each: each if each in rename else first_column(dict.fromkeys(found), each) for each in TEXTS}
+    has_texts = all(names[each] in found for each in NEEDED["replies"])
+    if found.empty or (has_ids and ({"item_id", "system"} <= {*found} or not has_texts)):
         return found
-    for column in TEXTS:
-        theirs = column if column in rename else first_column(dict.fromkeys(found), column)
+    for column, theirs in names.items():
         if column in NEEDED["replies"] and theirs not in found:
             lost = f"name it with --rename.{column} COLUMN"
             raise InputError(f"{name} has no column {column}, only {', '.join(frame)}: {lost}")
@@ -162,13 +164,17 @@ def _with_ids(frame: "DataFrame", rename: Mapping[str, str], name: str) -> "Data
     own, about = _about(own), _about(found)
     seen: dict[str, list[str]] = {}
     reply_ids = []
-    for given, mine, told in zip(found.get("pair_id", [None] * len(found)), own, about, strict=True):
+    of_rows = next((found[each] for each in ("reply_id", "pair_id") if each in found), [None] * len(found))
+    for given, mine, told in zip(of_rows, own, about, strict=True):
+        if not is_missing(given):
+            reply_ids.append(cell_text(given))
+            continue
         key, mapped = make_reply_id(*mine[1:]), make_reply_id(*told[1:])
         earlier = seen.setdefault(key, [])
         if earlier and mapped not in earlier:
             key = make_reply_id(*mine[1:4], f"{mine[4]}/{len(earlier) + 1}")
         earlier.append(mapped)
-        reply_ids.append(key if is_missing(given) else cell_text(given))
+        reply_ids.append(key)
     hs, item, system, _, _ = zip(*about, strict=True)
     return found.assign(reply_id=reply_ids, hs_id=hs, item_id=item, system=system)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fcconan.data import UNKNOWN, RowSource, add_replies, check_names, read
+from fcconan.data import UNKNOWN, RowSource, add_replies, cell_text, check_names, read
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.latex import Paper
@@ -108,7 +108,7 @@ def correlate(
     notes = table.attrs.get("notes", [])
     n_dependent = 0
     if "independent" in table and not include_dependent:
-        counted = table["independent"].ne(False)
+        counted = ~table["independent"].map(cell_text).str.lower().isin(["false", "0"])  # also as text, of CSV
         n_dependent = table["reply_id"][~counted].nunique()
         table = table[counted]
     ratings, _ = checked(table, needs_systems=False)

@@ -152,6 +152,7 @@ def test_the_list_of_conflicts_goes_to_a_person_and_comes_back(tmp_path: Path, s
         "decision": "",
     }
     rows[0]["decision"], rows[1]["decision"] = YES, " discard "
+    rows = [row | {"own notes": ""} for row in rows]
     fill(file, rows, separator=separator, encoding=encoding)
     for _ in range(2):
         found = counts(campaign, import_decisions=file, decided_by="chair")

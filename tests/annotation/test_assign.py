@@ -167,6 +167,10 @@ def test_rounds_of_cseval(tmp_path: Path) -> None:
     assign(campaign.folder, round="shared-2", sample_size=10, all_raters=True)
     again = {*of(campaign, "rater-1", "shared-2")}
     assert (len(again), again & shared) == (10, set())
+    found = assign(campaign.folder, round="shared-3", all_raters=True, seed=1)
+    assert found.notes[0] == "16 units are left out, as a rater had them in another round."
+    for suffix in ("jsonl", "json"):
+        (campaign.folder / "rounds" / f"shared-3.{suffix}").unlink()
     assign(campaign.folder, exclude_round=("shared-1", "shared-2"))
     rest = {unit.unit_id for unit in REPLIES} - shared - again
     assert Counter(each.unit_id for each in campaign.assignments()) == dict.fromkeys(rest, 1)

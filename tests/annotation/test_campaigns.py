@@ -108,9 +108,11 @@ def test_mistakes_in_the_raters_are_one_line(tmp_path: Path, rows: str, message:
 
 def test_a_pattern_stands_for_rounds_in_the_order_of_the_steps(tmp_path: Path) -> None:
     campaign = made(tmp_path / "c")
-    for name in ("queue-10", "queue-2", "main", "queue-1", "again", "again.shown", "validation", "qualification"):
+    for name in ("queue-10", "queue-2", "main", "queue-1", "further", "last", "validation", "qualification"):
         campaign.write(f"rounds/{name}.jsonl", [])
-    ordered = ["main", "queue-1", "queue-2", "queue-10", "again"]  # reviews follow other rounds
+    for name, review in (("main", None), ("further", "main"), ("last", "further")):
+        (campaign.folder / "rounds" / f"{name}.json").write_text(json.dumps({"review": review}))
+    ordered = ["main", "queue-1", "queue-2", "queue-10", "further", "last"]  # reviews of reviews follow reviews
     assert campaign.rounds() == ["qualification", *ordered, "validation"]
     assert campaign.rounds_like(["queue-*"]) == ["queue-1", "queue-2", "queue-10"]
     assert campaign.rounds_like(["other", "main", "queue-1*"]) == ["other", "main", "queue-1", "queue-10"]

@@ -64,7 +64,9 @@ def test_sheets_import_and_faultless_raters_give_the_right_answers(kind: str, tm
 
 
 def test_wrong_grades_are_on_the_scale(tmp_path: Path) -> None:
-    rows, _ = simulated(asked(tmp_path / "c", 50, 1, kind="reply"), accuracy=0.0, seed=1)
+    rows, truth = simulated(asked(tmp_path / "c", 50, 1, kind="reply"), accuracy=0.0, seed=1)
+    right = rows["unit_id"].map(lambda unit: truth[unit]["relevance"])
+    assert not (rows["relevance"] == right).any()
     assert {*rows["suitableness"]} == {1, 2, 3}
     assert {*rows["relevance"]} == {1, 2, 3, 4, 5}
 

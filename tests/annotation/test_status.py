@@ -97,6 +97,8 @@ def test_the_next_command_leads_from_an_empty_campaign_to_its_release(tmp_path: 
     changed = campaign.decisions() | {first: Decision(first, "not_appropriate", "chair", "person")}
     campaign.write("decisions.jsonl", changed.values())
     assert following(campaign) == "validate --extend"
+    add_answers(campaign, Answer("main", of[others[0]], others[0], "label", "appropriate"))
+    assert (following(campaign), reason(campaign)) == ("adjudicate", "the votes on 1 label have changed")
 
 
 def test_open_units_have_an_alternative_where_the_campaign_can_continue(tmp_path: Path, run_cli: RunCli) -> None:
