@@ -17,7 +17,7 @@ different from `tie`, which is a verdict of its own. Grades are published withou
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fcconan.annotation.campaigns import QUALIFICATION, VALIDATION, Campaign, Decision, Row, Unit
 from fcconan.errors import InputError
@@ -161,17 +161,6 @@ def vote_rows(folder: Path, round_name: str | None = None) -> list[Row]:
             found |= {"reply_id": unit.unit_id, "aspect": aspect, "value": value, "low": scale.low, "high": scale.high}
         rows.append(found | {"seconds": row["seconds"]})
     return rows
-
-
-def unit_named(row: Mapping[str, Any]) -> str | None:
-    """Returns the id of the unit of a row: a pair, a reply, or two replies; None without an id."""
-    for key in ("unit_id", "pair_id", "reply_id"):
-        if row.get(key):
-            return str(row[key])
-    for first, second in (("query_id", "corpus_id"), ("reply_a", "reply_b")):
-        if row.get(first) and row.get(second):
-            return f"{row[first]}:{row[second]}"
-    return None
 
 
 def item_of(unit: Unit) -> str:

@@ -17,7 +17,6 @@ from .content import (
     content_folder as content_folder,
     count_noun as count_noun,
     did_you_mean as did_you_mean,
-    package_address as package_address,
     read_yaml as read_yaml,
     recipe_names as recipe_names,
     recipe_path as recipe_path,

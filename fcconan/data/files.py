@@ -6,7 +6,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.content import check_built
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,7 +96,6 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
     Raises:
         InputError: The folder, part or split does not exist.
     """
-    check_built(str(folder))
     if not folder.is_dir():
         raise InputError(
             f"{folder} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "

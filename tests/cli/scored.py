@@ -1,23 +1,12 @@
 """Files of ratings and comparisons for the verbs that score."""
 
-import csv
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 RATING = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high")
 COMPARISON = ("item_id", "system_a", "system_b", "rater", "verdict")
 # Item and system of six replies.
 REPLIES = {f"r{item}{system}": (f"i{item}", system) for item in (1, 2, 3) for system in "AB"}
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Writes rows as CSV with the columns of the first one."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def ratings(rater: str, values: Sequence[Any], kind: str = "human", aspect: str = "relevance") -> list[dict[str, Any]]:
