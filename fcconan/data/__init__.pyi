@@ -5,7 +5,6 @@ from .atomic import (
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
-    MAPPED_COLUMNS as MAPPED_COLUMNS,
     TEXTS as TEXTS,
     UNKNOWN as UNKNOWN,
     first_column as first_column,
@@ -32,8 +31,6 @@ from .descriptions import (
 )
 from .files import (
     SUFFIXES as SUFFIXES,
-    list_configs as list_configs,
-    part_files as part_files,
     read_file as read_file,
     read_rows as read_rows,
     read_table as read_table,
