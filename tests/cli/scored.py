@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from fcconan import Result
+
 RATING = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high")
 COMPARISON = ("item_id", "system_a", "system_b", "rater", "verdict")
 # Item and system of six replies.
@@ -30,3 +32,11 @@ def ratings(rater: str, values: Sequence[Any], kind: str = "human", aspect: str 
 def verdicts(rater: str, given: Sequence[tuple[str, str, str, str]]) -> list[dict[str, Any]]:
     """Comparisons of (item, first system, second system, verdict)."""
     return [dict(zip(COMPARISON, (item, a, b, rater, verdict), strict=True)) for item, a, b, verdict in given]
+
+
+def cells(result: Result, *columns: str, table: str | None = None, **where: Any) -> list[list[Any]]:
+    """The cells of some columns of a table, by default the main one, in rows with these values."""
+    frame = result.to_frame(table)
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return [list(row) for row in frame[list(columns)].itertuples(index=False)]
