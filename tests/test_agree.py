@@ -15,6 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from fcconan import Bootstrap, InputError, Result, Rows, agree
 from fcconan.scoring import measure_agreement
 from tests.annotation.answered import NO, YES, campaign_of, labelled, pair_units, reply_units
+from tests.cli.scored import cells
 from tests.conftest import RunCli
 
 NONE = Bootstrap(resamples=0)
@@ -38,13 +39,6 @@ def rated(*raters: str, aspect: str = "kind", items: str = "", **more: Any) -> l
 def verdicts(rater: str, *rows: tuple[str, str, str, str]) -> list[Row]:
     names = ("item_id", "system_a", "system_b", "verdict")
     return [dict(zip(names, row, strict=True), rater=rater) for row in rows]
-
-
-def cells(result: Result, *columns: str, table: str = "agreement", **where: Any) -> list[list[Any]]:
-    frame = result.to_frame(table)
-    for column, value in where.items():
-        frame = frame[frame[column] == value]
-    return [list(row) for row in frame[list(columns)].itertuples(index=False)]
 
 
 def values(result: Result, table: str = "agreement", **where: Any) -> dict[str, float]:

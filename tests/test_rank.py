@@ -14,6 +14,7 @@ from scipy import optimize, special, stats
 from fcconan import Bootstrap, InputError, Result, rank
 from fcconan.scoring import Floats, sign_flips
 from fcconan.scoring.bradley_terry import strengths
+from tests.cli.scored import cells
 
 NONE = Bootstrap(resamples=0)
 Row = dict[str, Any]
@@ -36,13 +37,6 @@ def tournament(seed: int, systems: str = "abcd", items: int = 12, raters: Iterab
         for item in range(items)
         for a, b in itertools.combinations(systems, 2)
     ]
-
-
-def cells(result: Result, *columns: str, table: str = "systems", **where: Any) -> list[list[Any]]:
-    frame = result.to_frame(table)
-    for column, value in where.items():
-        frame = frame[frame[column] == value]
-    return [list(row) for row in frame[list(columns)].itertuples(index=False)]
 
 
 def counts(result: Result, system: str) -> dict[str, float]:

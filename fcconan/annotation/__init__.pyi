@@ -6,7 +6,6 @@ from .assigning import (
     deal as deal,
 )
 from .campaigns import (
-    QUALIFICATION as QUALIFICATION,
     VALIDATION as VALIDATION,
     Answer as Answer,
     Assignment as Assignment,
@@ -24,7 +23,6 @@ from .importing import (
     import_answers as import_answers,
 )
 from .ordering import (
-    derived_seed as derived_seed,
     in_order as in_order,
     sides as sides,
 )
@@ -52,7 +50,6 @@ from .rounds import (
     find_outliers as find_outliers,
 )
 from .sampling import (
-    TFIDF as TFIDF,
     default_encoder as default_encoder,
     read_corpus as read_corpus,
     sample_pairs as sample_pairs,

@@ -421,12 +421,6 @@ def create(
     return Campaign(folder)
 
 
-def round_options(names: Iterable[str]) -> str:
-    """Returns the command-line options for rounds; rounds of a queue are one pattern."""
-    shown = dict.fromkeys("'queue-*'" if name.startswith("queue-") else name for name in names)
-    return " ".join(f"--round {name}" for name in shown)
-
-
 def as_lines(records: Iterable[Any]) -> str:
     """Returns rows as JSON lines; of records, without fields that have their defaults, but with `value`."""
     lines = []

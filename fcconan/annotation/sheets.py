@@ -16,7 +16,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -119,15 +119,14 @@ def raters_sheets(campaign: Campaign, round_name: str, raters: Collection[str] =
     return {name: own for name, own in sheets.items() if not raters or name in chosen}
 
 
-def as_csv(rows: "DataFrame | Sequence[dict[str, Any]]", columns: Sequence[str] | None = None) -> str:
+def as_csv(rows: "DataFrame") -> str:
     """Returns rows as CSV, with escaped formulas, and the byte order mark that Excel needs for UTF-8."""
-    from pandas import DataFrame
 
     def guarded(cell: Any) -> Any:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
     # With these line ends, cells with either kind of line end are quoted.
-    text = DataFrame(rows, columns=columns).map(guarded).to_csv(index=False, lineterminator="\r\n")
+    text = rows.map(guarded).to_csv(index=False, lineterminator="\r\n")
     return f"\ufeff{text}"
 
 

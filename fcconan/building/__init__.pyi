@@ -2,21 +2,16 @@ from .builds import (
     build as build,
     build_tables as build_tables,
     dataset_folder as dataset_folder,
-    find_tier_rule as find_tier_rule,
     list_datasets as list_datasets,
     tables_of as tables_of,
 )
 from .cards import (
-    CARD_TAGS as CARD_TAGS,
-    FURTHER_CARD_TAGS as FURTHER_CARD_TAGS,
     read_card as read_card,
 )
 from .hydration import (
     hydrate as hydrate,
 )
 from .kinds.campaign import (
-    ABOUT_CN as ABOUT_CN,
-    ABOUT_HS as ABOUT_HS,
     CAMPAIGN_COLUMNS as CAMPAIGN_COLUMNS,
 )
 from .kinds.ratings import (
@@ -31,7 +26,6 @@ from .recipes import (
     load_recipe as load_recipe,
 )
 from .releases import (
-    table_bytes as table_bytes,
     table_path as table_path,
 )
 from .rows import (
@@ -43,9 +37,7 @@ from .source_files import (
 )
 from .tables import (
     Table as Table,
-    arrow_schema as arrow_schema,
     group_values as group_values,
-    table_texts as table_texts,
 )
 from .tiers import (
     TIER_RULES as TIER_RULES,

@@ -5,7 +5,6 @@ from .atomic import (
 )
 from .columns import (
     JUDGEMENT as JUDGEMENT,
-    MAPPED_COLUMNS as MAPPED_COLUMNS,
     TEXTS as TEXTS,
     UNKNOWN as UNKNOWN,
     first_column as first_column,
@@ -17,7 +16,6 @@ from .content import (
     content_folder as content_folder,
     count_noun as count_noun,
     did_you_mean as did_you_mean,
-    package_address as package_address,
     read_yaml as read_yaml,
     recipe_names as recipe_names,
     recipe_path as recipe_path,
@@ -33,8 +31,6 @@ from .descriptions import (
 )
 from .files import (
     SUFFIXES as SUFFIXES,
-    list_configs as list_configs,
-    part_files as part_files,
     read_file as read_file,
     read_rows as read_rows,
     read_table as read_table,

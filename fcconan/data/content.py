@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 from typing import Any
 
@@ -74,20 +73,6 @@ def _entries(kind: str) -> dict[str, Path]:
     }
 
 
-def package_address(label: str) -> str | None:
-    """Returns an address of the package from its metadata (`[project.urls]` in `pyproject.toml`), or None.
-
-    Args:
-        label: Label of the address, such as `Homepage`.
-    """
-    try:
-        lines = metadata("fcconan").get_all("Project-URL") or []
-    except PackageNotFoundError:
-        return None
-    addresses = dict(line.split(", ", 1) for line in lines)
-    return addresses.get(label)
-
-
 def recipe_names() -> list[str]:
     """Returns the names of the recipes in the catalogue, sorted."""
     return list(_entries("recipe"))
@@ -101,18 +86,6 @@ def task_names() -> list[str]:
 def tier_rule_names() -> list[str]:
     """Returns the names of the tier rules in the catalogue, sorted."""
     return list(_entries("tier rule"))
-
-
-def check_built(name: str) -> None:
-    """Checks that a path is not the name of a catalogue dataset that has not been built.
-
-    Raises:
-        InputError: The path does not exist and is the name of a dataset of the catalogue.
-    """
-    if name in recipe_names() and not Path(name).exists():
-        raise InputError(
-            f"{name} is a dataset to be built first: run `fcconan build {name} --out data/{name}`, and give data/{name}"
-        )
 
 
 def recipe_path(name: str) -> Path:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.data.content import check_built
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,7 +107,6 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
     Raises:
         InputError: The folder, part or split does not exist.
     """
-    check_built(str(folder))
     if not folder.is_dir():
         raise InputError(
             f"{folder} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "

@@ -4,7 +4,6 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterable
 
 MASK = "***"
 _SHORTEST = 8  # characters; a shorter key is a word such as `none`, which may occur in any text
@@ -19,14 +18,9 @@ _SECRET = re.compile(
 )
 
 
-def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
-    """Returns a text whose user names, passwords and keys are replaced by `***`.
-
-    Args:
-        text: Any text, such as the message of a library's error.
-        secrets: Further keys and passwords; those of the environment are known.
-    """
-    found = {*secrets, *(value.strip() for name, value in os.environ.items() if _VARIABLE.search(name))}
+def without_secrets(text: str) -> str:
+    """Returns a text whose user names, passwords and keys are replaced by `***`, those of the environment, too."""
+    found = {value.strip() for name, value in os.environ.items() if _VARIABLE.search(name)}
     for secret in sorted(found, key=len, reverse=True):
         if len(secret) >= _SHORTEST:
             text = text.replace(secret, MASK)

@@ -25,7 +25,6 @@ from .replay import (
     ReplayModel as ReplayModel,
 )
 from .requests import (
-    PASSING_REASONS as PASSING_REASONS,
     ChatRequest as ChatRequest,
     ChatResponse as ChatResponse,
     FailureReason as FailureReason,
@@ -34,7 +33,6 @@ from .requests import (
     Sampling as Sampling,
     TokenAlternatives as TokenAlternatives,
     read_reply as read_reply,
-    stop_in as stop_in,
     well_formed as well_formed,
 )
 from .store import (

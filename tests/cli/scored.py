@@ -1,23 +1,14 @@
 """Files of ratings and comparisons for the verbs that score."""
 
-import csv
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
+
+from fcconan import Result
 
 RATING = ("reply_id", "rater", "rater_kind", "aspect", "value", "low", "high")
 COMPARISON = ("item_id", "system_a", "system_b", "rater", "verdict")
 # Item and system of six replies.
 REPLIES = {f"r{item}{system}": (f"i{item}", system) for item in (1, 2, 3) for system in "AB"}
-
-
-def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
-    """Writes rows as CSV with the columns of the first one."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def ratings(rater: str, values: Sequence[Any], kind: str = "human", aspect: str = "relevance") -> list[dict[str, Any]]:
@@ -41,3 +32,11 @@ def ratings(rater: str, values: Sequence[Any], kind: str = "human", aspect: str 
 def verdicts(rater: str, given: Sequence[tuple[str, str, str, str]]) -> list[dict[str, Any]]:
     """Comparisons of (item, first system, second system, verdict)."""
     return [dict(zip(COMPARISON, (item, a, b, rater, verdict), strict=True)) for item, a, b, verdict in given]
+
+
+def cells(result: Result, *columns: str, table: str | None = None, **where: Any) -> list[list[Any]]:
+    """The cells of some columns of a table, by default the main one, in rows with these values."""
+    frame = result.to_frame(table)
+    for column, value in where.items():
+        frame = frame[frame[column] == value]
+    return [list(row) for row in frame[list(columns)].itertuples(index=False)]

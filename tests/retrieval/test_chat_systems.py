@@ -1,7 +1,7 @@
 """Zero-shot retrieval and listwise re-ranking with a local endpoint whose model counts shared words."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from fcconan import Endpoint, InputError
 from fcconan.models import Answers, EndpointError, EndpointModel
 from fcconan.retrieval import Rankings, Reranker, ZeroShot, rank_all
-from tests.models.server import Action, Server, always, content, error, says, use_key, without_schema
+from tests.models.server import Action, Server, always, content, error, says, without_schema
 
 QUERIES = {"q1": "all Ombrey bakers cheat", "q2": "Tessok songs are noise", "q3": "the Velmari take all water"}
 CORPUS = {
@@ -19,14 +19,6 @@ CORPUS = {
     "cn-c": "Tessok songs are old and loved",
     "cn-d": "nothing to see",
 }
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    use_key(monkeypatch)
-    monkeypatch.setattr("fcconan.models.endpoint.PAUSES", (0.01,))
-    with Server() as running:
-        yield running
 
 
 def model(server: Server, folder: Path, concurrency: int = 4) -> EndpointModel:

@@ -1,6 +1,5 @@
 """Dense systems with a tiny model of random weights, and embeddings of a local endpoint."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from fcconan import Endpoint
 from fcconan.errors import InputError
 from fcconan.models import Answers, EndpointError, EndpointModel
 from fcconan.retrieval import Dense, OpenAIEncoder, SentenceEncoder, rank_all
-from tests.models.server import DIMENSIONS, Action, Server, always, bag, embeddings, error, first, use_key
+from tests.models.server import DIMENSIONS, Action, Server, always, bag, embeddings, error, first
 from tests.retrieval.tiny import TEXTS, tiny_encoder
 
 QUERIES = {"q1": TEXTS[0], "q2": TEXTS[2]}
@@ -21,14 +20,6 @@ CORPUS = {f"c{index}": text for index, text in enumerate(TEXTS[1:])}
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_encoder(tmp_path_factory.mktemp("tiny"))
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    use_key(monkeypatch)
-    monkeypatch.setattr("fcconan.models.endpoint.PAUSES", (0.01,))
-    with Server() as running:
-        yield running
 
 
 def encoder(server: Server, folder: Path, **options: Any) -> OpenAIEncoder:
