@@ -179,18 +179,17 @@ def run(
     result = app(words, exit_on_error=False, print_error=False)
     if result is None:  # help or version
         return
-    # Names from elsewhere send nothing to the terminal.
-    from fcconan.data import printable
-
-    print(printable(str(result)))
     if json is not None:
         json.write_text(result.to_json(), encoding="utf-8")
     if out is not None and result.out is not None:  # a dry run has no rows
         result.write(out)
     if latex is not None:
         latex.write_text(result.to_latex(), encoding="utf-8")
-    if report is not None:
-        print(f"Written: {result.to_html(report)}")
+    written = f"\nWritten: {result.to_html(report)}" if report is not None else ""
+    # After the files, as the reader of the output may go away. Names from elsewhere send nothing to the terminal.
+    from fcconan.data import printable
+
+    print(printable(str(result)) + written)
 
 
 def main() -> None:

@@ -159,3 +159,11 @@ def test_import_and_help_are_cheap() -> None:
     """
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.endswith("\n[]\n") and found.stderr == ""
+
+
+def test_outputs_are_written_although_the_reader_of_the_terminal_is_gone() -> None:
+    command = [sys.executable, "-m", "fcconan", "rank", "ratings.csv", "--resamples", "0", "--json", "ranking.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+    assert json.loads(Path("ranking.json").read_text(encoding="utf-8"))["command"] == "rank"

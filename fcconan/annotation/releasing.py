@@ -71,7 +71,8 @@ def release(
     rounds = opened.rounds_like(round)
     tables, left_out = published_tables(opened, rounds)
     with tempfile.TemporaryDirectory() as name:
-        stage = Path(name)
+        stage = Path(name) / "release"
+        stage.mkdir()
         for key, table in tables.items():
             table.to_csv(stage / f"{key}.csv", index=False, lineterminator="\r\n")  # quotes either end of a line
         data = _recipe(opened, stage, tables, synthetic)
