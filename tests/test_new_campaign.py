@@ -375,7 +375,7 @@ def test_texts_that_the_task_shows_are_looked_for(tmp_path: Path) -> None:
     assert lines(tmp_path / "c" / "replies.jsonl")[0]["background"] == "Lists."
     with pytest.raises(InputError, match="has no reply with a word"):
         new_campaign(tmp_path / "d", task="cseval", replies=[REPLIES[4]])
-    with pytest.raises(InputError, match="row 2: found no hate_speech, expected a text"):
+    with pytest.raises(InputError, match="row 3: found no hate_speech, expected a text"):
         new_campaign(tmp_path / "d", task="cseval", replies=[REPLIES[4], REPLIES[0] | {"hate_speech": ""}])
 
 
@@ -422,15 +422,15 @@ def test_gold_questions_and_the_test_are_units_with_an_answer(tmp_path: Path) ->
     assert [row["text"] for row in lines(tmp_path / "c" / "cn.jsonl")] == [BANNED, BREAD, LENT, "Boo."]
     assert (counts_of(made)["anchor"], counts_of(made)["quiz"]) == (1, 1)
     for wrong, message in (
-        (row | {"counter_narrative": BREAD}, "row 1 is already a unit of the campaign"),
-        (row | {"label": "yes"}, "row 1: label is 'yes', expected not_appropriate or not_sure"),
-        (row | {"label": ""}, "row 1 has no known answer: add one or more of label"),
+        (row | {"counter_narrative": BREAD}, "row 2 is already a unit of the campaign"),
+        (row | {"label": "yes"}, "row 2: label is 'yes', expected not_appropriate or not_sure"),
+        (row | {"label": ""}, "row 2 has no known answer: add one or more of label"),
     ):
         write(gold, [wrong])
         with pytest.raises(InputError, match=message):
             new_campaign(tmp_path / "d", task=PAIRS, **lists, gold=gold)  # type: ignore[arg-type]
     write(gold, [row])
-    with pytest.raises(InputError, match="row 1 is already a gold question of the campaign: choose another one"):
+    with pytest.raises(InputError, match="row 2 is already a gold question of the campaign: choose another one"):
         new_campaign(tmp_path / "d", task=PAIRS, **lists, gold=gold, qualification=gold)  # type: ignore[arg-type]
     assert not (tmp_path / "d").exists()
 
@@ -450,7 +450,7 @@ def test_gold_questions_of_replies_and_comparisons(tmp_path: Path) -> None:
     assert (replies[-2]["system"], replies[-1]["references"]) == ("anchor", [BREAD])
     for wrong in ("6", "4.5", "much"):
         write(gold, [rated | {"relevance": wrong}])
-        with pytest.raises(InputError, match=rf"row 1: relevance is '{wrong}', expected 1 to 5"):
+        with pytest.raises(InputError, match=rf"row 2: relevance is '{wrong}', expected 1 to 5"):
             new_campaign(tmp_path / "d", task="cseval", replies=REPLIES, gold=gold)
 
     write(gold, [{"hate_speech": OMBREY, "text_a": LENT, "text_b": "Boo.", "label": "a"}])

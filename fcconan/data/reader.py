@@ -143,8 +143,10 @@ def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], ro
         frame, name = frame[texts.isin(wanted)], f"{name}({column}={'/'.join(sorted(wanted))})"
     if frame.empty:
         raise InputError(f"{name} has no rows left: check the file and the filters")
-    frame = _typed(frame)
-    frame.attrs["notes"] = [note for part, _ in parts for note in part.attrs.get("notes", ())]
+    notes = [note for part, _ in parts for note in part.attrs.get("notes", ())]
+    attrs = {"notes": notes, "first": int(frame.index[0][1])}
+    frame = _typed(frame).reset_index(drop=True)
+    frame.attrs = attrs
     return frame, kind, name
 
 
@@ -329,11 +331,7 @@ def _typed(frame: "DataFrame") -> "DataFrame":
     for column in frame.columns.intersection(ID_COLUMNS):
         texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
         frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
-    frame = _with_numbers(frame, frame.columns.intersection(NUMBERS))
-    first = frame.index[0][1]
-    frame = frame.reset_index(drop=True)
-    frame.attrs["first"] = first
-    return frame
+    return _with_numbers(frame, frame.columns.intersection(NUMBERS))
 
 
 def _check_columns(name: str, columns: Iterable[str], frame: Iterable[str], cure: str) -> None:

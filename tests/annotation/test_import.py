@@ -206,8 +206,8 @@ def test_a_sheet_needs_its_columns_and_the_first_problems_are_listed(pairs: Camp
     with pytest.raises(InputError) as refused:
         import_answers(pairs.folder, path)
     assert str(refused.value) == (
-        f"{path}: nothing was imported: {FIRST}: {problem}; {SECOND}: {problem}; {THIRD}: {problem}; and 1 more: "
-        "correct this file; a new export has no answers"
+        f"{path}: nothing was imported: row 2, {FIRST}: {problem}; row 3, {SECOND}: {problem}; row 4, {THIRD}: "
+        f"{problem}; and 1 more: correct this file; a new export has no answers"
     )
     sheet(pairs, {}).rename(columns={"label": "Labels"}).drop(columns="skip").to_csv(path, index=False)
     with pytest.raises(InputError, match=r"one\.csv has no column skip, label: import the sheet with all its columns"):

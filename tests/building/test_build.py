@@ -185,9 +185,9 @@ def test_mistakes_in_a_recipe(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"hate_speech\nOne, two\n", "queries.csv cannot be read"),
-        ('hate_speech\n"Ombrey é"\n'.encode("latin-1"), "queries.csv cannot be read"),
-        (b"hate_speech,more\nOmbrey,1\n ,2\n", "queries.csv, row 2: hate_speech is empty (1 empty texts, expected 0)"),
+        (b"hate_speech;more\nOne;two;three\n", "queries.csv cannot be read (row 2 has 3 cells, the header 2"),
+        (b"hate_speech\nOmbrey \x81\n", "queries.csv cannot be read ('charmap' codec"),
+        (b"hate_speech,more\nOmbrey,1\n ,2\n", "queries.csv, row 3: hate_speech is empty (1 empty texts, expected 0)"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path: Path, recipe: str, content: bytes, message: str) -> None:
