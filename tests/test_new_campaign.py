@@ -375,7 +375,7 @@ def test_texts_that_the_task_shows_are_looked_for(tmp_path: Path) -> None:
     assert lines(tmp_path / "c" / "replies.jsonl")[0]["background"] == "Lists."
     with pytest.raises(InputError, match="has no reply with a word"):
         new_campaign(tmp_path / "d", task="cseval", replies=[REPLIES[4]])
-    with pytest.raises(InputError, match="row 3: found no hate_speech, expected a text"):
+    with pytest.raises(InputError, match="row 2: found no hate_speech, expected a text"):
         new_campaign(tmp_path / "d", task="cseval", replies=[REPLIES[4], REPLIES[0] | {"hate_speech": ""}])
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SUFFIXES = (".parquet", ".jsonl", ".csv", ".tsv")
-ROW = "row"  # name of an index of row numbers
+ROW = "row number"  # name of an index
 
 
 def read_text(path: Path) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import pkgutil
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,7 +101,13 @@ def read_together(*asked: tuple[str | Sequence[str], Sequence[RowSource], Rows],
 def read_rated(
     kind: str | Sequence[str], sources: Sequence[RowSource], replies: RowSource | None, rows: Rows
 ) -> tuple["DataFrame", str, str, str | None]:
-    """Reads ratings, as `read` does, with item and system of the rated replies, if these are given.
+    """Reads ratings, as `read` does, with item and system of the rated replies.
+
+    Args:
+        kind: As in `read`.
+        sources: As in `read`.
+        replies: The rated replies, for ratings without item and system.
+        rows: Which ratings are read, and names of columns in all sources.
 
     Returns:
         The rows, their kind, the name of the data, and that of the replies.
@@ -143,11 +149,13 @@ def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], ro
         frame, name = frame[texts.isin(wanted)], f"{name}({column}={'/'.join(sorted(wanted))})"
     if frame.empty:
         raise InputError(f"{name} has no rows left: check the file and the filters")
+    for column in frame.columns.intersection(ID_COLUMNS):
+        texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
+        frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
     notes = [note for part, _ in parts for note in part.attrs.get("notes", ())]
-    attrs = {"notes": notes, "first": int(frame.index[0][1])}
-    frame = _typed(frame).reset_index(drop=True)
-    frame.attrs = attrs
-    return frame, kind, name
+    typed = _with_numbers(frame, frame.columns.intersection(NUMBERS)).reset_index(drop=True)
+    typed.attrs = {"notes": notes, "first": int(frame.index[0][1])}
+    return typed, kind, name
 
 
 def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFrame", str]:
@@ -193,7 +201,7 @@ def _with_ids(frame: "DataFrame", rename: Mapping[str, str], name: str) -> "Data
     """
     found = _renamed(frame, rename)
     has_ids = "reply_id" in found and not found["reply_id"].map(is_missing).any()
-    names = {each: each if each in rename else first_column(dict.fromkeys(found), each) for each in TEXTS}
+    names = {each: first_column(dict.fromkeys(found), each) for each in TEXTS}
     has_texts = all(names[each] in found for each in NEEDED["replies"])
     if found.empty or (has_ids and ({"item_id", "system"} <= {*found} or not has_texts)):
         return found
@@ -253,7 +261,7 @@ def _hash(frame: "DataFrame") -> str:
     return hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]
 
 
-def _long(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":
+def _long(kind: str, frame: "DataFrame", name: str, used: set[str]) -> "DataFrame":
     """Returns the rows of a source with the columns of their kind, by its name and their row numbers.
 
     Args:
@@ -269,17 +277,17 @@ def _long(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "D
         frame["reply_id"] = frame["item_id"].map(cell_text) + "|" + frame["system"].map(cell_text)
     frame = frame.assign(**{each: _cleaned(frame[each]) for each in NUMBERS if each in frame})
     if kind == "ratings" and "reply_id" in frame and not {"aspect", "value"} & set(frame):
-        others = [each for each in frame if each not in _KNOWN and each not in used and not _NO_ASPECT.fullmatch(each)]
+        others = [each for each in frame if each not in _KNOWN | used and not _NO_ASPECT.fullmatch(str(each))]
         cleaned = {each: _cleaned(frame[each]) for each in others if frame[each].dtype != bool}
-        aspects = {name: cells for name, cells in cleaned.items() if 2 * _as_numbers(cells).count() > cells.count()}
+        aspects = [each for each, cells in cleaned.items() if 2 * _as_numbers(cells).count() >= max(cells.count(), 1)]
         if not aspects:
             raise InputError(
                 f"{name} has neither value nor a column of numbers for each aspect, only {', '.join(frame)}"
             )
-        frame = _with_numbers(frame.assign(**aspects), aspects)
+        frame = _with_numbers(frame.assign(**{each: cleaned[each] for each in aspects}), aspects)
         frame = frame if "rater" in frame else frame.assign(rater="rater")
         kept = [each for each in frame if each not in aspects]
-        frame = frame.melt(kept, [*aspects], "aspect", "value", ignore_index=False)
+        frame = frame.melt(kept, aspects, "aspect", "value", ignore_index=False)
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
@@ -324,14 +332,6 @@ def _with_numbers(frame: "DataFrame", columns: Iterable[str]) -> "DataFrame":
                 "such as 3.5, or nothing or n/a where it is missing: correct the cell"
             )
     return frame.assign(**found)
-
-
-def _typed(frame: "DataFrame") -> "DataFrame":
-    """Returns rows with ids as text and numbers as floats."""
-    for column in frame.columns.intersection(ID_COLUMNS):
-        texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
-        frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
-    return _with_numbers(frame, frame.columns.intersection(NUMBERS))
 
 
 def _check_columns(name: str, columns: Iterable[str], frame: Iterable[str], cure: str) -> None:

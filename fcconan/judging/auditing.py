@@ -112,7 +112,7 @@ def audit(
     asked = [(kind, each, rows) for kind, each in given.items() if each]
     asked += [("replies", (replies,), Rows(rename=rows.rename))] if replies is not None else []
     found_rows = read_together(*asked)
-    identity = {kind: name for _, kind, name in found_rows}
+    identity: dict[str, Any] = {kind: name for _, kind, name in found_rows}
     tables = dict.fromkeys(given, pd.DataFrame()) | {kind: table for table, kind, _ in found_rows}
     rated, compared = tables["ratings"], tables["comparisons"]
     about = pd.DataFrame(columns=["item_id", "system", "words", "refuses"], dtype=object)

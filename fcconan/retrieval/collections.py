@@ -134,11 +134,14 @@ def load_collection(dataset: RowSource, *, shared_cn: bool = False) -> Collectio
 
 
 def load_with_card(dataset: str, revision: str | None = None) -> tuple[Collection, dict[str, Any]]:
-    """Loads a retrieval dataset for another library, as `load_collection` does, with the content of its card.
+    """Loads a retrieval dataset for another library.
 
     Args:
-        dataset: Name or folder of a dataset; on the Hub, one that `fcconan publish` wrote.
+        dataset: As in `load_collection`; on the Hub, one that `fcconan publish` wrote.
         revision: Tag, branch or commit on the Hub.
+
+    Returns:
+        The dataset, and the content of its card, as `read_card` returns it.
 
     Raises:
         InputError: The dataset cannot be read.

@@ -53,15 +53,15 @@ def task(dataset: str, tier: str | None = None, *, protocol: str = "sound", revi
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol {protocol!r}: give {' or '.join(PROTOCOLS)}")
     collection, card = load_with_card(dataset, revision)
-    tier = tier or [*collection.partitions][-1]
-    if tier not in collection.partitions:
-        raise InputError(f"{dataset} has no tier {tier!r}: give one of {', '.join(collection.partitions)}")
+    part = tier or [*collection.partitions][-1]
+    if part not in collection.partitions:
+        raise InputError(f"{dataset} has no tier {part!r}: give one of {', '.join(collection.partitions)}")
     chosen = collection.pool() if protocol == "paper" else collection
-    judgements = chosen.partitions[tier]
+    judgements = chosen.partitions[part]
     qrels = {query: {key: max(value, 0) for key, value in judged.items()} for query, judged in judgements.items()}
     positive = {query for query, judged in qrels.items() if any(judged.values())}
     if not positive:
-        raise InputError(f"{tier} of {dataset} has no positive: there is nothing to retrieve")
+        raise InputError(f"{part} of {dataset} has no positive: there is nothing to retrieve")
     queries = {key: text for key, text in chosen.queries.items() if protocol == "paper" or key in positive}
     # mteb omits queries without judgements; a negative judgement keeps such a query in the mean, with a score of 0.
     judged = {query: qrels.get(query) or {next(iter(chosen.corpus)): 0} for query in queries}
@@ -70,7 +70,7 @@ def task(dataset: str, tier: str | None = None, *, protocol: str = "sound", revi
     class CounterNarrativeRetrieval(retrieval):  # type: ignore[misc]
         """Retrieval of CNs for HS messages, with data from a release folder."""
 
-        metadata = _metadata(dataset, card, chosen, tier, protocol, revision)
+        metadata = _metadata(dataset, card, chosen, part, protocol, revision)
 
         def load_data(self, num_proc: int | None = None, **arguments: Any) -> None:
             from datasets import Dataset
