@@ -435,6 +435,16 @@ def test_gold_questions_and_the_test_are_units_with_an_answer(tmp_path: Path) ->
     assert not (tmp_path / "d").exists()
 
 
+def test_lists_are_read_as_editors_and_spreadsheets_save_them(tmp_path: Path) -> None:
+    """A text in cp1252, and a column of a spreadsheet whose texts have commas, without quotation marks."""
+    lists = {"hs": tmp_path / "hs.txt", "cns": tmp_path / "cns.csv"}
+    lists["hs"].write_bytes("“The Ombrey” never return a book.\r\n".encode("cp1252"))
+    lists["cns"].write_bytes("counter_narrative\r\nWho, then?\r\n\r\nNA\r\n".encode("utf-16"))
+    new_campaign(tmp_path / "c", task=PAIRS, **lists)  # type: ignore[arg-type]
+    assert [row["text"] for row in lines(tmp_path / "c" / "hs.jsonl")] == ["“The Ombrey” never return a book."]
+    assert [row["text"] for row in lines(tmp_path / "c" / "cn.jsonl")] == ["Who, then?", "NA"]
+
+
 def test_gold_questions_of_replies_and_comparisons(tmp_path: Path) -> None:
     rated = {"hate_speech": OMBREY, "text": ASK, "relevance": "4", "coherence": "", "aggressiveness": 1}
     gold = write(tmp_path / "gold.csv", [rated, rated | {"text": LENT, "reference": BREAD}])

@@ -98,7 +98,7 @@ def read_cells(path: Path, *, exact: bool = False) -> "DataFrame":
 
 
 def numbered(frame: "DataFrame") -> "DataFrame":
-    """Returns rows by row number, as `read_file` does; the first row of data that are no spreadsheet is 1."""
+    """Returns rows by row number, as `read_file` does; the first row of other data is 1."""
     import pandas as pd
 
     if frame.index.name == ROW:

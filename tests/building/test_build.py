@@ -1,5 +1,6 @@
 """`build` and `list`: dataset folders, their cards and manifests, and mistakes in recipes and files."""
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable
@@ -180,6 +181,19 @@ def test_mistakes_in_a_recipe(
         fcconan.build(recipe, out=tmp_path / "out")
     assert message in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("separator", "encoding"), [(";", "cp1252"), ("\t", "utf-16")])
+def test_files_of_spreadsheets_give_the_same_tables(tmp_path: Path, recipe: str, separator: str, encoding: str) -> None:
+    fcconan.build(recipe, out=tmp_path / "out")
+    for path in (tmp_path / "upstream").glob("*.csv"):
+        cells = list(csv.reader(path.read_text("utf-8").splitlines()))
+        with path.open("w", newline="", encoding=encoding) as file:
+            csv.writer(file, delimiter=separator).writerows(cells)
+    small.write_recipe(tmp_path / "upstream")
+    fcconan.build(recipe, out=tmp_path / "sheets")
+    found, expected = (contents(tmp_path / name) for name in ("sheets", "out"))
+    assert all(found[name] == content for name, content in expected.items() if name.endswith(".parquet"))
 
 
 @pytest.mark.parametrize(
