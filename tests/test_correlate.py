@@ -363,7 +363,7 @@ def test_a_sheet_of_people_the_replies_and_the_metrics_of_this_package_go_into_o
     )
     sheet.write_bytes(
         "annotator;reply_id;kind ;clear;remark\nanna;1;1;1;NA\nanna;2;2,5;n/a;\nanna;3;3;2;fine\nanna;4;1;4;\n"
-        "ben;1;1;2;\nben;2;1,5;;\nben;3;3;2;None\nben;4;1;4;3\n;;;;\n".encode("utf-16")
+        "ben;1;1;2;good\nben;2;1,5;;\nben;3;3;2;None\nben;4;1;4;3\n;;;;\n".encode("utf-16")
     )
     named = ("--rename.text", "answer", "--rename.hate_speech", "message", "--rename.system", "model")
     done = run_cli("metrics", replies, *named, "--metric", "length-words", "--out", scores)

@@ -38,7 +38,15 @@ WIDE = FRAME.pivot(
 
 
 # Neither ratings nor known columns: ids, counts, texts with a number, flags.
-OTHERS: dict[str, Any] = {"id": 7, "Session ID": 8, "n_words": 9, "word count": 10, "age": 11, "seconds": 12.5}
+OTHERS: dict[str, Any] = {
+    "Unnamed: 0": 6,
+    "id": 7,
+    "Session ID": 8,
+    "n_words": 9,
+    "word count": 10,
+    "age": 11,
+    "seconds": 12.5,
+}
 OTHERS |= {"comment": ["fine", "5", "NA", "None; 3"] * 4 + ["", ""]}
 
 

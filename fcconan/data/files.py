@@ -54,7 +54,7 @@ def read_file(path: Path) -> "DataFrame":
         frame = read_cells(path)
     except (TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): check the file") from error
-    frame = frame.loc[:, frame.columns != ""].replace("", None)  # without a name, such as an index
+    frame = frame.loc[:, ~frame.columns.str.fullmatch(r"(Unnamed: \d+)?")].replace("", None)  # indices of pandas
     return frame.loc[frame.notna().any(axis=1)]
 
 
