@@ -16,7 +16,7 @@ class Rows:
 
     Attributes:
         split: Split of the dataset; required if it has several.
-        rename: Columns with another name in the files, as in `--rename.text reply`.
+        rename: Columns with another name in some of the files, as in `--rename.text reply`.
         filter: Values of a column whose rows are used, as in `--filter.corpus conan`.
     """
 

@@ -48,7 +48,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("unknown.csv", ["found verdict 'A' on Moonlit and Plain, item 1", "expected", "a, tie, b, invalid"]),
     ("scale.csv", ["anna rated kind of the reply 1 9, expected 1 to 5"]),
     ("twice.csv", ["anna rated kind of the reply 1 twice"]),
-    ("text.csv", ["row 1: value is 'good', expected a number"]),
+    ("text.csv", ["row 2: value is 'good', expected a number"]),
     ("broken.jsonl", ["broken.jsonl cannot be read"]),
     ("broken.parquet", ["broken.parquet cannot be read"]),
     ("ratings.csv --json ratings.csv", ["ratings.csv exists: choose another name, or give --force"]),

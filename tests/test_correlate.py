@@ -351,6 +351,38 @@ def test_names_of_metrics_reasons_and_replies(run_cli: RunCli, tmp_path: Path) -
     assert "overlap:recall & " in (tmp_path / "table.tex").read_text(encoding="utf-8")
 
 
+def test_a_sheet_of_people_the_replies_and_the_metrics_of_this_package_go_into_one_call(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    """The sheet has a column for each aspect, and each file names its columns in its own way."""
+    replies, sheet, scores = (tmp_path / name for name in ("replies.csv", "sheet.csv", "scores.csv"))
+    replies.write_bytes(
+        "reply_id;item_id;model;message;answer\n"
+        "1;m;A;“No Tessok works.”;Look\n2;m;B;“No Tessok works.”;They, do\n\n"
+        "3;n;A;“Ombrey steal.”;Who says so\n4;n;B;“Ombrey steal.”;NA\n".encode("cp1252")
+    )
+    sheet.write_bytes(
+        "annotator;reply_id;kind ;clear;remark\nanna;1;1;1;NA\nanna;2;2,5;n/a;\nanna;3;3;2;fine\nanna;4;1;4;\n"
+        "ben;1;1;2;good\nben;2;1,5;;\nben;3;3;2;None\nben;4;1;4;3\n;;;;\n".encode("utf-16")
+    )
+    named = ("--rename.text", "answer", "--rename.hate_speech", "message", "--rename.system", "model")
+    done = run_cli("metrics", replies, *named, "--metric", "length-words", "--out", scores)
+    assert done.returncode == 0, done.stderr
+    words = ("correlate", sheet, scores, "--replies", replies, *named, "--rename.rater", "annotator", "--resamples", 0)
+    done = run_cli(*words, "--json", tmp_path / "out.json")
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["tables"]["correlations"]
+    found = {(row["aspect"], row["coefficient"]): row for row in rows if row["level"] == "pooled"}
+    assert {aspect for aspect, _ in found} == {"kind", "clear"}
+    # Words: 1, 2, 3, 1. Means of kind: 1, 2, 3, 1; of clear 1.5, none, 2, 4.
+    assert (found["kind", "pearson"]["value"], found["kind", "pearson"]["n"]) == (pytest.approx(1), 4)
+    expected = stats.pearsonr([1, 3, 1], [1.5, 2, 4]).statistic
+    assert (found["clear", "pearson"]["value"], found["clear", "pearson"]["n"]) == (pytest.approx(expected), 3)
+    done = run_cli(*words, "--rename.item_id", "post")
+    assert done.returncode == 2
+    assert "has no column post, only annotator, reply_id, kind, clear, remark, rater, " in done.stderr
+
+
 def test_replies_of_no_known_system_are_missing_at_the_levels_of_systems() -> None:
     _, rows = world(2)
     less = [{**row, "system": None} if row["item_id"] == "i0" else row for row in rows]

@@ -581,11 +581,12 @@ def test_bad_tasks_are_refused_with_their_key(old: str, new: str, said: str, tmp
 RUBRIC = "[How calm?]\nScore 0: Not.\nScore 1: A bit, 2: say.\nScore 2: Wholly."
 
 
-def test_rubrics_of_other_projects_are_tasks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("separator", "encoding"), [(",", "utf-8-sig"), (";", "utf-16")])
+def test_rubrics_of_other_projects_are_tasks(tmp_path: Path, separator: str, encoding: str) -> None:
     (tmp_path / "2024 Prompts.csv").write_text(
-        '\ufeffCalm,Inner Depth\n"How calm, on\nthe whole? Here are the stars:\n\n1 star: Not at\n all.\n2 Stars:So.",'
-        '"How deep? ""Very""?\n1 Star: Flat.\n2 Stars : Deep."\n',
-        encoding="utf-8",
+        f'Calm{separator}Inner Depth\n"How calm, on\nthe whole? Here are the stars:\n\n1 star: Not at\n all.\n'
+        f'2 Stars:So."{separator}"How deep? ""Very""?\n1 Star: Flat.\n2 Stars : Deep."\n',
+        encoding=encoding,
     )
     task = load_rubric(str(tmp_path / "2024 Prompts.csv"))
     assert (task.name, task.unit, task.context) == ("rubric-2024-prompts", "reply", ["hate_speech"])

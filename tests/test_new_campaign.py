@@ -422,17 +422,27 @@ def test_gold_questions_and_the_test_are_units_with_an_answer(tmp_path: Path) ->
     assert [row["text"] for row in lines(tmp_path / "c" / "cn.jsonl")] == [BANNED, BREAD, LENT, "Boo."]
     assert (counts_of(made)["anchor"], counts_of(made)["quiz"]) == (1, 1)
     for wrong, message in (
-        (row | {"counter_narrative": BREAD}, "row 1 is already a unit of the campaign"),
-        (row | {"label": "yes"}, "row 1: label is 'yes', expected not_appropriate or not_sure"),
-        (row | {"label": ""}, "row 1 has no known answer: add one or more of label"),
+        (row | {"counter_narrative": BREAD}, "row 2 is already a unit of the campaign"),
+        (row | {"label": "yes"}, "row 2: label is 'yes', expected not_appropriate or not_sure"),
+        (row | {"label": ""}, "row 2 has no known answer: add one or more of label"),
     ):
         write(gold, [wrong])
         with pytest.raises(InputError, match=message):
             new_campaign(tmp_path / "d", task=PAIRS, **lists, gold=gold)  # type: ignore[arg-type]
     write(gold, [row])
-    with pytest.raises(InputError, match="row 1 is already a gold question of the campaign: choose another one"):
+    with pytest.raises(InputError, match="row 2 is already a gold question of the campaign: choose another one"):
         new_campaign(tmp_path / "d", task=PAIRS, **lists, gold=gold, qualification=gold)  # type: ignore[arg-type]
     assert not (tmp_path / "d").exists()
+
+
+def test_lists_are_read_as_editors_and_spreadsheets_save_them(tmp_path: Path) -> None:
+    """A text in cp1252, and a column of a spreadsheet whose texts have commas, without quotation marks."""
+    lists = {"hs": tmp_path / "hs.txt", "cns": tmp_path / "cns.csv"}
+    lists["hs"].write_bytes("“The Ombrey” never return a book.\r\n".encode("cp1252"))
+    lists["cns"].write_bytes("counter_narrative\r\nWho, then?\r\n\r\nNA\r\n".encode("utf-16"))
+    new_campaign(tmp_path / "c", task=PAIRS, **lists)  # type: ignore[arg-type]
+    assert [row["text"] for row in lines(tmp_path / "c" / "hs.jsonl")] == ["“The Ombrey” never return a book."]
+    assert [row["text"] for row in lines(tmp_path / "c" / "cn.jsonl")] == ["Who, then?", "NA"]
 
 
 def test_gold_questions_of_replies_and_comparisons(tmp_path: Path) -> None:
@@ -450,7 +460,7 @@ def test_gold_questions_of_replies_and_comparisons(tmp_path: Path) -> None:
     assert (replies[-2]["system"], replies[-1]["references"]) == ("anchor", [BREAD])
     for wrong in ("6", "4.5", "much"):
         write(gold, [rated | {"relevance": wrong}])
-        with pytest.raises(InputError, match=rf"row 1: relevance is '{wrong}', expected 1 to 5"):
+        with pytest.raises(InputError, match=rf"row 2: relevance is '{wrong}', expected 1 to 5"):
             new_campaign(tmp_path / "d", task="cseval", replies=REPLIES, gold=gold)
 
     write(gold, [{"hate_speech": OMBREY, "text_a": LENT, "text_b": "Boo.", "label": "a"}])

@@ -400,6 +400,7 @@ def test_comparisons_are_queued_and_some_shown_the_other_way_round(tmp_path: Pat
         ("s.trec", "h0 Q0 c1 1 5 bm25\nh0 Q0 x 2 1 bm25\n", ["h0:c1"], 15),  # other CNs of h0 get the lowest score
         ("s.csv", "unit_id,score\nh2:c3,5\nh1:c1,1\n", ["h2:c3"], 18),
         ("s.csv", "query_id;corpus_id;score\nh2;c3;0,5\nh1;c1;0,1\n", ["h2:c3"], 18),
+        ("s.csv", "unit_id\tscore\nh2:c3\t0,5\nh1:c1\t0,1\nh0:c0\tn/a\n", ["h2:c3"], 18),
         ("s.csv", f"pair_id,label\nh2:c3,{YES}\nh1:c1,not_sure\nh0:c0,{NO}\n", ["h2:c3"], 17),
         ("s.csv", "pair_id,rater,score\nh2:c3,m,4\nh1:c1,m,1\nh2:c3,n,2\nh1:c1,n,1\n", ["h2:c3"], 18),
     ],
@@ -431,6 +432,7 @@ def test_low_grades_of_a_judge_count_for_a_target_of_low_grades(tmp_path: Path) 
         ({"positive": "good"}, "found --positive good, expected .*appropriate"),
         ({"scores": "name,score\nh0:c0,1\n"}, "has the columns name, score, expected unit_id"),
         ({"scores": "unit_id,score\nz:c,1\n"}, "has no score of a unit of the campaign"),
+        ({"scores": "unit_id,score\nh0:c0,high\n"}, "row 2: value is 'high', expected a number"),
     ],
 )
 def test_mistakes(tmp_path: Path, options: dict[str, Any], message: str) -> None:

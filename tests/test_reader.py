@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from fcconan import Bootstrap, InputError, Result, Rows, metrics, rank
+from fcconan import Bootstrap, InputError, Result, Rows, correlate, metrics, rank
 from fcconan.data import make_cn_id, make_hs_id, make_item_id, make_reply_id, read
 
 NONE = Bootstrap(resamples=0)
@@ -37,6 +37,19 @@ WIDE = FRAME.pivot(
 ).reset_index()
 
 
+# Neither ratings nor known columns: ids, counts, texts with a number, flags.
+OTHERS: dict[str, Any] = {
+    "Unnamed: 0": 6,
+    "id": 7,
+    "Session ID": 8,
+    "n_words": 9,
+    "word count": 10,
+    "age": 11,
+    "seconds": 12.5,
+}
+OTHERS |= {"comment": ["fine", "5", "NA", "None; 3"] * 4 + ["", ""]}
+
+
 def table(*sources: Any, **options: Any) -> pd.DataFrame:
     return rank(*sources, bootstrap=NONE, **options).to_frame()
 
@@ -44,6 +57,21 @@ def table(*sources: Any, **options: Any) -> pd.DataFrame:
 def csv(separator: str, encoding: str, frame: pd.DataFrame = FRAME, **names: str) -> Callable[[Path], Path]:
     def write(folder: Path) -> Path:
         frame.rename(columns=names).to_csv(path := folder / "rows.csv", sep=separator, encoding=encoding, index=False)
+        return path
+
+    return write
+
+
+def returned(end: str = "\n", **how: Any) -> Callable[[Path], Path]:
+    """A file of a spreadsheet with decimal commas and empty rows; missing ratings are marked."""
+
+    def write(folder: Path) -> Path:
+        marks = iter(itertools.cycle(["n/a", "NA", " - ", "None", "#N/A", ""]))
+        texts = [next(marks) if row["value"] is None else str(row["value"]).replace(".", ",") for row in ROWS]
+        header, *lines = FRAME.assign(value=texts).to_csv(sep=how["sep"], index=False).splitlines()
+        nothing = how["sep"] * header.count(how["sep"])
+        text = end.join([header, *lines[:5], nothing, *lines[5:], nothing, nothing, ""])
+        (path := folder / "rows.csv").write_bytes(text.encode(how["encoding"]))
         return path
 
     return write
@@ -76,6 +104,10 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "semicolons": csv(";", "utf-8-sig"),
     "tabs": csv("\t", "utf-16"),
     "cp1252": csv(";", "cp1252"),
+    "a sheet with semicolons": returned(sep=";", encoding="cp1252"),
+    "a sheet with tabs": returned(sep="\t", encoding="utf-16"),
+    "UTF-16 without a mark": returned(sep="\t", encoding="utf-16-le"),
+    "ends of lines of old Macs": returned("\r", sep=";", encoding="utf-8-sig"),
     "spaces around names": csv(",", "utf-8", reply_id=" reply_id", value="value ", rater=" rater "),
     "jsonl": jsonl,
     "parquet": parquet,
@@ -86,6 +118,7 @@ FORMS: dict[str, Callable[[Path], Any]] = {
     "result": lambda _: Result("judge rate", {"ratings": FRAME}, {}),
     "folder": dataset_folder,
     "wide": csv(";", "cp1252", WIDE),
+    "wide with other columns": csv("\t", "utf-16", WIDE.assign(**OTHERS)),
     "wide mappings": lambda _: WIDE.to_dict("records"),
 }
 
@@ -147,6 +180,31 @@ def test_files_of_spreadsheets_are_read_or_refused(tmp_path: Path) -> None:
     ]
     path.write_text("item_id,system,rater,aspect,value\ni1,A,x,kind,3,\ni1,B,x,kind,4,\n", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be read"):
+        rank(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("4;2", "4;two", "wide.csv, row 5: clear is 'two', expected a number such as 3.5, or nothing or n/a where"),
+        ("4;2", "4;2;1", "wide.csv cannot be read (row 5 has 6 cells, the header 5; a cell with ';' needs quotation"),
+        ("ok", '"ok', "wide.csv cannot be read (row 5: unexpected end of data; look for a quotation mark that is not"),
+        ("clear", "kind", "wide.csv cannot be read (two columns have the name 'kind'; rename one)"),
+    ],
+)
+def test_mistakes_in_a_sheet_are_named_by_its_rows_and_columns(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    text = 'reply_id;rater;note;kind;clear\nr1;anna;"two\nlines; and\nmore";3,5;4\n\n;;;;\nr2;anna;ok;4;2\n'
+    (path := tmp_path / "wide.csv").write_text(text.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        correlate(path, human=("anna",))
+    assert message in str(refused.value)
+
+
+def test_a_decimal_comma_needs_another_separator(tmp_path: Path) -> None:
+    (path := tmp_path / "rows.csv").write_text('item_id,system,kind\ni1,A,4\ni2,A,"3,5"\ni3,A,3\n')
+    with pytest.raises(InputError, match=r"rows\.csv, row 3: kind is '3,5', expected a number such as 3\.5"):
         rank(path)
 
 

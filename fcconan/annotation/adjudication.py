@@ -172,14 +172,15 @@ def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[s
     if missing := {"unit_id", "votes", "decision", *(["shown_first"] if compared else [])} - {*rows}:
         raise InputError(f"{path} lacks the column {min(missing)}: import the exported list with all its columns")
     decisions = {}
-    for row in rows[rows["decision"].notna()].map(lambda cell: unguarded(str(cell or "")).strip()).to_dict("records"):
+    rows = rows[rows["decision"].notna()].map(lambda cell: unguarded(str(cell or "")).strip())
+    for number, row in zip(rows.index, rows.to_dict("records"), strict=True):
         unit, said, swapped = row["unit_id"], row["decision"], compared and row["shown_first"].lower() == "b"
         if unit not in found.index:
             raise InputError(f"{path} has the unit {unit}, which the campaign lacks: give the list of this campaign")
         if said not in _allowed(campaign):
             raise InputError(
-                f"{path} has the decision {said!r} on {unit}, expected one of {', '.join(_allowed(campaign))}, or an "
-                "empty cell: correct it"
+                f"{path}, row {number}: the decision on {unit} is {said!r}, expected one of "
+                f"{', '.join(_allowed(campaign))}, or an empty cell: correct it"
             )
         votes = found["votes"][unit]
         if sorted(row["votes"].split()) != sorted(turned(vote, swapped) for vote in votes):

@@ -31,6 +31,7 @@ from fcconan.data import (
     name_with_hash,
     normalise,
     read,
+    read_text,
     reply_texts,
     task_path,
 )
@@ -182,7 +183,7 @@ def _read_list(file: Path, side: str, rename: Mapping[str, str]) -> "DataFrame":
     import pandas as pd
 
     if file.suffix == ".txt":
-        lines = map(str.strip, file.read_text(encoding="utf-8-sig").split("\n"))
+        lines = map(str.strip, read_text(file).split("\n"))
         table = pd.DataFrame({"text": [*filter(None, lines)]})
     else:
         table = read("rows", file)[0]

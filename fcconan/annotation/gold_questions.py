@@ -37,7 +37,7 @@ def add_gold_questions(content: Content, file: Path, role: Any, task: Task) -> s
     columns = COLUMNS[task.unit]
     check_texts(table, ["hate_speech", *columns], name)
     roles = {unit.unit_id: unit.role for unit in units}
-    for number, row in enumerate(table.to_dict("records"), start=1):
+    for number, row in enumerate(table.to_dict("records"), start=table.attrs["first"]):
         place = f"{name}, row {number}"
         known = _known(row, task, place)
         if task.unit == "pair":

@@ -133,7 +133,7 @@ def _read(campaign: Campaign, path: Path, people: Mapping[str, str], expected: s
     if path.suffix == ".json":
         given = read_tasks(path, people)
     else:
-        given = read_file(path).dropna(how="all")
+        given = read_file(path)
         texts = given.columns.drop(COMMENT, errors="ignore")  # comments are not escaped by the export
         given[texts] = given[texts].map(unguarded)
         needed += [COMMENT, SKIP]
@@ -190,7 +190,7 @@ def _answers(
     shown = current.set_index(keys, drop=False).to_dict("index")
     answers: list[Answer] = []
     problems = []
-    for row, again in zip(given.to_dict("records"), given.duplicated(keys), strict=True):
+    for number, row, again in zip(given.index, given.to_dict("records"), given.duplicated(keys), strict=True):
         try:
             if again:
                 raise ValueError("it is in the file twice")
@@ -199,7 +199,8 @@ def _answers(
                 raise ValueError(f"it was not assigned to {row['rater']!r}")
             answers += _answered(row, unit, asked, held, import_number)
         except ValueError as error:
-            problems.append(f"{row['unit_id']}: {error}")
+            place = "" if path.suffix == ".json" else f"row {number}, "
+            problems.append(f"{place}{row['unit_id']}: {error}")
     if problems:
         more = f"; and {len(problems) - 3} more" if len(problems) > 3 else ""
         raise InputError(

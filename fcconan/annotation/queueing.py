@@ -24,8 +24,9 @@ from fcconan.annotation.queue_model import RANDOM_SHARE, Floats, Problem, choose
 from fcconan.annotation.rounds import active_annotators
 from fcconan.annotation.sampling import TFIDF, default_encoder
 from fcconan.annotation.votes import answer_table
-from fcconan.data import make_pair_id, name_with_hash, read_file
+from fcconan.data import make_pair_id, name_with_hash, read, read_file
 from fcconan.errors import InputError
+from fcconan.groups import Rows
 from fcconan.judging import Task
 from fcconan.result import ROW_FILES, Result
 from fcconan.retrieval import read_run
@@ -280,7 +281,8 @@ def _scores(path: Path, units: Sequence[Unit], target: Target) -> tuple["DataFra
         if column in ("score", "value"):
             # If low grades are positive, a judge's grade of the same aspect changes its sign.
             signs = frame["aspect"].eq(aspect).map({True: -1, False: 1}) if "aspect" in frame else 1
-            found = pd.to_numeric(found) * (signs if is_met is operator.le else 1)
+            found = read("rows", path, rows=Rows(rename={"value": column}))[0]["value"].set_axis(frame.index)
+            found *= signs if is_met is operator.le else 1
         else:
             is_positive = found.eq(value).astype(float).mask(found.isin(UNDECIDED), 0.5)
             found = is_positive.where(found.notna())

@@ -70,7 +70,7 @@ def check_texts(table: "DataFrame", columns: Sequence[str], name: str) -> None:
             )
         blank = [not isinstance(cell, str) or is_blank(cell) for cell in table[column]]
         if any(blank):
-            row = table.index[blank.index(True)] + 1
+            row = table.index[blank.index(True)] + table.attrs.get("first", 1)
             raise InputError(f"{name}, row {row}: found no {column}, expected a text: add it, or remove the row")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.building.recipes import Recipe
-from fcconan.data import Columns, Source, did_you_mean
+from fcconan.data import Columns, Source, did_you_mean, read_cells
 from fcconan.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,16 +92,12 @@ def read_csv(path: Path, source: Source, *texts: str) -> "DataFrame":
         The rows, with the name of the file in `attrs["name"]`.
 
     Raises:
-        InputError: The file is not CSV in UTF-8, a column is missing, or a text is empty.
+        InputError: The file is not CSV, a column is missing, or a text is empty.
     """
-    import pandas as pd
-
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
-            frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False)
-    except (ValueError, pd.errors.ParserWarning) as error:
-        raise InputError(f"{source.path} cannot be read ({error}), expected CSV in UTF-8: correct the file") from error
+        frame = read_cells(path, exact=True).reset_index(drop=True)
+    except ValueError as error:
+        raise InputError(f"{source.path} cannot be read ({error}), expected CSV: correct the file") from error
     theirs = [_column(source.path, [*frame], name) for name in source.columns.values()]
     rows = frame[theirs].set_axis([*source.columns], axis=1)
     rows.attrs["name"] = source.path
@@ -127,7 +122,7 @@ def _column(file: str, header: list[str], name: str) -> str:
 
 def wrong_row(rows: "DataFrame", at: int, problem: str) -> InputError:
     """Returns an error about the row at a position, which the caller raises."""
-    return InputError(f"{rows.attrs['name']}, row {at + 1}: {problem}")
+    return InputError(f"{rows.attrs['name']}, row {at + 2}: {problem}")
 
 
 def column(rows: "DataFrame", name: str) -> Any:

@@ -31,6 +31,7 @@ from .descriptions import (
 )
 from .files import (
     SUFFIXES as SUFFIXES,
+    read_cells as read_cells,
     read_file as read_file,
     read_rows as read_rows,
     read_table as read_table,
@@ -81,6 +82,8 @@ from .reader import (
     RowSource as RowSource,
     add_replies as add_replies,
     read as read,
+    read_rated as read_rated,
+    read_together as read_together,
     reply_texts as reply_texts,
 )
 from .schemas import (

@@ -1,8 +1,9 @@
 """Files of rows in CSV, TSV, JSONL or Parquet, and the files of dataset folders."""
 
+import csv
 import io
 import json
-import warnings
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 SUFFIXES = (".parquet", ".jsonl", ".csv", ".tsv")
+ROW = "row number"  # name of an index
 
 
 def read_text(path: Path) -> str:
-    """Returns the text of a file in UTF-8, UTF-16 with its mark, or cp1252, as spreadsheets write them."""
+    """Returns the text of a file in UTF-8, UTF-16 or cp1252, as spreadsheets write them."""
     raw = path.read_bytes()
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") or raw[1:2] == b"\0":
         return raw.decode("utf-16")
     try:
         return raw.decode("utf-8-sig")
@@ -28,7 +30,12 @@ def read_text(path: Path) -> str:
 
 
 def read_file(path: Path) -> "DataFrame":
-    """Returns the rows of a file as a data frame. Cells of CSV and TSV are texts; empty cells are None.
+    """Returns the rows of a file as a data frame, by the numbers that a spreadsheet shows: 1 is the header.
+
+    Cells of CSV and TSV are texts, such as `None` and `NA`; empty cells are None.
+
+    Returns:
+        The rows. If commas of a file may be decimal commas, `attrs["decimal"]` is ",".
 
     Raises:
         InputError: The file is missing, or cannot be read in the format of its suffix.
@@ -41,23 +48,62 @@ def read_file(path: Path) -> "DataFrame":
         raise InputError(f"found the file {path}, expected a name that ends in {', '.join(SUFFIXES)}")
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
-        text = read_text(path)
+            return numbered(pd.read_parquet(path))
         if path.suffix == ".jsonl":
-            return frame_of(_json_lines(text))
-        separator = max(",;\t", key=text.partition("\n")[0].count)
-        # Texts such as `None` and `NA` are texts; an empty cell is missing.
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # rows with more cells than the header
-            how: dict[str, Any] = {"dtype": str, "keep_default_na": False, "skipinitialspace": True, "index_col": False}
-            frame = pd.read_csv(io.StringIO(text), sep=separator, **how)
-    except (TypeError, ValueError, pd.errors.ParserWarning) as error:
+            return numbered(frame_of(_json_lines(read_text(path))))
+        frame = read_cells(path)
+    except (TypeError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): check the file") from error
-    if separator == ";":  # of spreadsheets with a decimal comma
-        frame = frame.replace(r"^(-?\d+),(\d+)$", r"\1.\2", regex=True)
-    frame = frame.loc[:, ~frame.columns.str.startswith("Unnamed:")]  # without a name, such as an index
-    frame = frame.rename(columns=str.strip).replace("", None).astype(object)
-    return frame.where(frame.notna(), None)
+    frame = frame.loc[:, ~frame.columns.str.fullmatch(r"(Unnamed: \d+)?")].replace("", None)  # indices of pandas
+    return frame.loc[frame.notna().any(axis=1)]
+
+
+def read_cells(path: Path, *, exact: bool = False) -> "DataFrame":
+    """Returns the cells of a CSV file as texts, by row number, without empty lines.
+
+    Args:
+        path: The file. Its separator is the one that is most frequent in the header.
+        exact: Whether spaces behind separators and around the names of columns stay.
+
+    Raises:
+        ValueError: The file is empty, or a row or a name of a column cannot be read.
+    """
+    import pandas as pd
+
+    text, rows = read_text(path), dict[int, list[str]]()
+    header = re.sub('"[^"]*"', "", next(io.StringIO(text.lstrip(), newline=""), ""))
+    separator = max(",;\t", key=header.count)
+    separator = separator if separator in header else "\x1f"  # one column, whose texts may have commas
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=not exact, strict=True)
+    number = 0
+    try:
+        for number, row in enumerate(lines, start=1):
+            if row:
+                rows[number] = row
+    except csv.Error as error:
+        raise ValueError(f"row {number + 1}: {error}; look for a quotation mark that is not closed") from error
+    if not rows:
+        raise ValueError("it is empty")
+    names = rows.pop(min(rows))
+    names = names if exact else [name.strip() for name in names]
+    if twice := [name for name in names if name and names.count(name) > 1]:
+        raise ValueError(f"two columns have the name {twice[0]!r}; rename one")
+    if long := [number for number, row in rows.items() if len(row) > len(names)]:
+        found = f"row {long[0]} has {len(rows[long[0]])} cells, the header {len(names)}"
+        raise ValueError(f"{found}; a cell with {separator!r} needs quotation marks")
+    cells = [row + [""] * (len(names) - len(row)) for row in rows.values()]
+    frame = pd.DataFrame(cells, pd.Index(rows, name=ROW), names, dtype=object)
+    frame.attrs = {} if separator == "," else {"decimal": ","}
+    return frame
+
+
+def numbered(frame: "DataFrame") -> "DataFrame":
+    """Returns rows by row number, as `read_file` does; the first row of other data is 1."""
+    import pandas as pd
+
+    if frame.index.name == ROW:
+        return frame
+    return frame.set_axis(pd.RangeIndex(1, len(frame) + 1, name=ROW))
 
 
 def frame_of(rows: Iterable[Any]) -> "DataFrame":
@@ -110,7 +156,7 @@ def part_files(folder: Path, split: str | None, part: str) -> list[Path]:
     if not folder.is_dir():
         raise InputError(
             f"{folder} is neither a dataset folder nor a file of rows: give a folder that `fcconan build` wrote, or a "
-            f"file that ends in {', '.join(SUFFIXES)}"
+            f"file that ends in {', '.join(SUFFIXES)}; save a spreadsheet as CSV"
         )
     found = sorted((folder / part).glob("*.parquet"))
     if not found:

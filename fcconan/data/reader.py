@@ -2,14 +2,15 @@
 
 import hashlib
 import pkgutil
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data.columns import MAPPED_COLUMNS, NEEDED, TEXTS, UNKNOWN, first_column
 from fcconan.data.content import did_you_mean
-from fcconan.data.files import SUFFIXES, frame_of, list_configs, part_files, read_file
+from fcconan.data.files import SUFFIXES, frame_of, list_configs, numbered, part_files, read_file
 from fcconan.data.ids import (
     ID_COLUMNS,
     cell_list,
@@ -28,23 +29,21 @@ from fcconan.groups import Rows
 from fcconan.result import Result
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
     # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, or mappings.
     RowSource = str | PathLike[str] | Iterable[Any] | Result
 else:
     RowSource = str  # on the command line
 
+Read = tuple["DataFrame", str, str]
 NUMBERS = ("value", "low", "high", "seconds", "selection_probability")
-_KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {
-    "source_id",
-    "selection_probability",
-}
+MISSING = frozenset(("", "-", "–", ".", "n/a", "na", "#n/a", "nan", "none", "null"))  # where numbers are expected
+_KNOWN = {name for schema in (RATING, COMPARISON, VOTE, REPLY, PAIR) for name in schema.kinds} | {"source_id", *NUMBERS}
+_NO_ASPECT = re.compile(r"(.*[\W_])?(id|index|count)|n_.*", re.IGNORECASE)
 
 
-def read(
-    kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows(), ids: bool = True
-) -> tuple["DataFrame", str, str]:
+def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows(), ids: bool = True) -> Read:
     """Reads sources of one kind of row as one data frame.
 
     A source is a file (CSV with commas, semicolons or tabs in UTF-8, UTF-16 or cp1252; JSON Lines; Parquet), the folder
@@ -60,32 +59,86 @@ def read(
         ids: Whether missing ids of replies are derived from their texts.
 
     Returns:
-        The rows, with ids as text, numbers as floats and None for missing cells, and the notes of datasets in
-        `attrs["notes"]`; their kind; and the name of the data with hashes, renamed columns and filters, for the
-        identity of a result.
+        The rows, with ids as text, numbers as floats and None for missing cells; in `attrs`, the `notes` of datasets
+        and the row number of the first row (`first`). Their kind. And the name of the data with hashes, renamed columns
+        and filters, for the identity of a result.
 
     Raises:
         InputError: A source does not exist or cannot be read, columns are missing, a cell is not a number, or no row
             is left.
     """
-    import pandas as pd
+    return read_together((kind, sources, rows), ids=ids)[0]
 
-    kinds = (kind,) if isinstance(kind, str) else kind
-    if not sources:
-        raise InputError(f"found no source of {' or '.join(kinds)}: give at least one file, folder or name")
-    if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
-        raise InputError(f"{', '.join(map(str, sources))}: files have no splits: leave --split out")
-    parts = [_load(kinds, source, rows.split) for source in sources]
-    derives = ids and kind == "replies"
-    renamed = [_with_ids(part, rows.rename, name) if derives else _renamed(part, rows.rename) for part, name in parts]
-    frame, name = pd.concat(renamed, ignore_index=True), "+".join(name for _, name in parts)
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
-    if unknown := [ours for ours in rows.rename if ours not in MAPPED_COLUMNS]:
+
+def read_together(*asked: tuple[str | Sequence[str], Sequence[RowSource], Rows], ids: bool = True) -> list[Read]:
+    """Reads rows of several kinds, as `read` does. A renamed column must be in one of the sources.
+
+    Args:
+        asked: Kind, sources, and which rows are read, for each kind.
+        ids: Whether missing ids of replies are derived from their texts.
+
+    Raises:
+        InputError: As `read`.
+    """
+    loaded = []
+    for kind, sources, rows in asked:
+        kinds = (kind,) if isinstance(kind, str) else (*kind,)
+        if not sources:
+            raise InputError(f"found no source of {' or '.join(kinds)}: give at least one file, folder or name")
+        if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
+            raise InputError(f"{', '.join(map(str, sources))}: files have no splits: leave --split out")
+        loaded.append((kinds, [_load(kinds, source, rows.split) for source in sources], rows))
+    parts = [part for _, each, _ in loaded for part in each]
+    columns = dict.fromkeys(column for frame, _ in parts for column in frame)
+    rename = {ours: theirs for _, _, rows in asked for ours, theirs in rows.rename.items()}
+    if unknown := [ours for ours in rename if ours not in MAPPED_COLUMNS]:
         near = did_you_mean(unknown[0], MAPPED_COLUMNS)
         raise InputError(f"rows have no column {unknown[0]!r}: {near}choose another")
-    for ours, theirs in rows.rename.items():
-        _check_columns(name, [theirs], frame, "choose one of these")
-        name += f"({ours}:{theirs})"
+    _check_columns("+".join(name for _, name in parts), rename.values(), columns, "choose one of these")
+    return [_joined(*each, ids=ids) for each in loaded]
+
+
+def read_rated(
+    kind: str | Sequence[str], sources: Sequence[RowSource], replies: RowSource | None, rows: Rows
+) -> tuple["DataFrame", str, str, str | None]:
+    """Reads ratings, as `read` does, with item and system of the rated replies.
+
+    Args:
+        kind: As in `read`.
+        sources: As in `read`.
+        replies: The rated replies, for ratings without item and system.
+        rows: Which ratings are read, and names of columns in all sources.
+
+    Returns:
+        The rows, their kind, the name of the data, and that of the replies.
+
+    Raises:
+        InputError: As `read`, or a rated reply is not among the replies.
+    """
+    about = [] if replies is None else [("replies", (replies,), Rows(rename=rows.rename))]
+    (table, found, name), *others = read_together((kind, sources, rows), *about)
+    if not others or found != "ratings":
+        return table, found, name, None
+    of_rated = others[0][0]
+    if "independent" in of_rated:
+        of_rated = of_rated.sort_values("independent", kind="stable")  # false in any split
+    return add_replies(table, of_rated), found, name, others[0][2]
+
+
+def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], rows: Rows, *, ids: bool) -> Read:
+    """Returns the rows of all sources of one kind, their kind, and the name of the data."""
+    import pandas as pd
+
+    derives = ids and kinds == ("replies",)
+    renamed = [_with_ids(part, rows.rename, name) if derives else _renamed(part, rows.rename) for part, name in parts]
+    columns = {name for part in renamed for name in part}
+    # The kind whose own columns are there, without a hint the last one.
+    kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & columns - {"item_id", "rater"}))
+    used = {*rows.rename.values(), *rows.filter} - {*rows.rename}
+    frame = pd.concat([_long(kind, part, name, used) for part, (_, name) in zip(renamed, parts, strict=True)])
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("category"), object))
+    name = "+".join(name for _, name in parts)
+    name += "".join(f"({ours}:{theirs})" for ours, theirs in rows.rename.items() if theirs in columns)
     for column, given in rows.filter.items():
         _check_columns(name, [column], frame, "choose one of these")
         wanted = {cell_text(value) for value in ([given] if isinstance(given, str) else given)}
@@ -96,11 +149,13 @@ def read(
         frame, name = frame[texts.isin(wanted)], f"{name}({column}={'/'.join(sorted(wanted))})"
     if frame.empty:
         raise InputError(f"{name} has no rows left: check the file and the filters")
-    frame.attrs["notes"] = [note for part, _ in parts for note in part.attrs.get("notes", ())]
-    # The kind whose own columns are there, without a hint the last one.
-    kind = max(reversed(kinds), key=lambda each: len({*NEEDED.get(each, ())} & {*frame} - {"item_id", "rater"}))
-    used = {*rows.rename.values(), *rows.filter} - {*rows.rename}
-    return _typed(kind, frame.reset_index(drop=True), name, used), kind, name
+    for column in frame.columns.intersection(ID_COLUMNS):
+        texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
+        frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
+    notes = [note for part, _ in parts for note in part.attrs.get("notes", ())]
+    typed = _with_numbers(frame, frame.columns.intersection(NUMBERS)).reset_index(drop=True)
+    typed.attrs = {"notes": notes, "first": int(frame.index[0][1])}
+    return typed, kind, name
 
 
 def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFrame", str]:
@@ -146,7 +201,7 @@ def _with_ids(frame: "DataFrame", rename: Mapping[str, str], name: str) -> "Data
     """
     found = _renamed(frame, rename)
     has_ids = "reply_id" in found and not found["reply_id"].map(is_missing).any()
-    names = {each: each if each in rename else first_column(dict.fromkeys(found), each) for each in TEXTS}
+    names = {each: first_column(dict.fromkeys(found), each) for each in TEXTS}
     has_texts = all(names[each] in found for each in NEEDED["replies"])
     if found.empty or (has_ids and ({"item_id", "system"} <= {*found} or not has_texts)):
         return found
@@ -206,50 +261,80 @@ def _hash(frame: "DataFrame") -> str:
     return hashlib.sha256(repr([*frame]).encode() + hashed).hexdigest()[:12]
 
 
-def _typed(kind: str, frame: "DataFrame", name: str, used: Collection[str]) -> "DataFrame":
-    """Returns rows with the columns of their kind, ids as text and numbers as floats.
+def _long(kind: str, frame: "DataFrame", name: str, used: set[str]) -> "DataFrame":
+    """Returns the rows of a source with the columns of their kind, by its name and their row numbers.
 
     Args:
         kind: Kind of the rows.
         frame: The rows.
-        name: Name of the data, for messages.
+        name: Name of the source.
         used: Columns under another name and columns of filters: neither is an aspect.
     """
-    import numpy as np
     import pandas as pd
 
+    frame = pd.concat([numbered(frame)], keys=[name])
     if kind == "ratings" and "reply_id" not in frame and {"item_id", "system"} <= set(frame):
         frame["reply_id"] = frame["item_id"].map(cell_text) + "|" + frame["system"].map(cell_text)
+    frame = frame.assign(**{each: _cleaned(frame[each]) for each in NUMBERS if each in frame})
     if kind == "ratings" and "reply_id" in frame and not {"aspect", "value"} & set(frame):
-        frame = frame.drop(columns={*used} - _KNOWN)
-        numeric = [each for each in frame if pd.to_numeric(frame[each], errors="coerce").notna().any()]
-        frame = frame if "rater" in frame else frame.assign(rater="rater")
-        kept = [each for each in frame if each in _KNOWN]
-        aspects = [each for each in numeric if each not in _KNOWN]
+        others = [each for each in frame if each not in _KNOWN | used and not _NO_ASPECT.fullmatch(str(each))]
+        cleaned = {each: _cleaned(frame[each]) for each in others if frame[each].dtype != bool}
+        aspects = [each for each, cells in cleaned.items() if 2 * _as_numbers(cells).count() >= max(cells.count(), 1)]
         if not aspects:
             raise InputError(
                 f"{name} has neither value nor a column of numbers for each aspect, only {', '.join(frame)}"
             )
-        frame = frame.melt(id_vars=kept, value_vars=aspects, var_name="aspect", value_name="value")
+        frame = _with_numbers(frame.assign(**{each: cleaned[each] for each in aspects}), aspects)
+        frame = frame if "rater" in frame else frame.assign(rater="rater")
+        kept = [each for each in frame if each not in aspects]
+        frame = frame.melt(kept, aspects, "aspect", "value", ignore_index=False)
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
-    for column in frame.columns.intersection(ID_COLUMNS):
-        texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
-        frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
-    for column in frame.columns.intersection(NUMBERS):
-        numbers = pd.to_numeric(frame[column], errors="coerce")
-        if (wrong := (numbers.isna() & frame[column].notna()) | np.isinf(numbers)).any():
-            place = int(wrong.to_numpy().argmax())
-            found = frame[column].iloc[place]
-            raise InputError(
-                f"{name}, row {place + 1}: {column} is {found!r}, expected a number, or nothing where it is missing"
-            )
-        frame[column] = numbers.astype(float)
     return frame
 
 
-def _check_columns(name: str, columns: Iterable[str], frame: "DataFrame", cure: str) -> None:
+def _cleaned(cells: "Series") -> "Series":
+    """Returns cells with None for marks such as n/a, and with decimal points."""
+    has_commas = "decimal" in cells.attrs
+
+    def clean(cell: Any) -> Any:
+        if not isinstance(cell, str):
+            return cell
+        text = cell.strip()
+        if text.lower() in MISSING:
+            return None
+        return re.sub(r"^([+-]?\d+),(\d+)$", r"\1.\2", text) if has_commas else text
+
+    return cells.map({cell: clean(cell) for cell in cells.unique()}.get)
+
+
+def _as_numbers(cells: "Series") -> "Series":
+    import numpy as np
+    import pandas as pd
+
+    return pd.to_numeric(cells, errors="coerce").astype(float).replace([np.inf, -np.inf], np.nan)
+
+
+def _with_numbers(frame: "DataFrame", columns: Iterable[str]) -> "DataFrame":
+    """Returns rows with columns as floats.
+
+    Raises:
+        InputError: A cell is not a number.
+    """
+    found = {}
+    for column in columns:
+        found[column] = _as_numbers(frame[column])
+        if (wrong := found[column].isna() & frame[column].notna()).any():
+            name, row = frame.index[wrong.argmax()]
+            raise InputError(
+                f"{name.partition('@')[0]}, row {row}: {column} is {frame[column][wrong].iloc[0]!r}, expected a number "
+                "such as 3.5, or nothing or n/a where it is missing: correct the cell"
+            )
+    return frame.assign(**found)
+
+
+def _check_columns(name: str, columns: Iterable[str], frame: Iterable[str], cure: str) -> None:
     if lost := [column for column in columns if column not in frame]:
         raise InputError(f"{name} has no column {', '.join(lost)}, only {', '.join(frame)}: {cure}")
 
@@ -285,6 +370,7 @@ def add_replies(ratings: "DataFrame", replies: "DataFrame") -> "DataFrame":
     columns = [name for name in ("item_id", "system", "independent") if name in replies or name != "independent"]
     about = replies[["reply_id", *columns]].drop_duplicates("reply_id")
     found = ratings.drop(columns=columns, errors="ignore").merge(about, on="reply_id", how="left")
+    found.attrs = ratings.attrs
     if (lost := found["system"].isna()).any():
         raise InputError(
             f"the replies lack {lost.sum()} of {len(found)} rated ones, such as {found['reply_id'][lost].iloc[0]}: "

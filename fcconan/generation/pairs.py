@@ -61,7 +61,8 @@ def read_messages(source: RowSource, rows: Rows = Rows(), limit: int | None = No
     """
     found, name = _read(MESSAGES, source, rows)
     if (blank := found["hate_speech"].map(is_blank)).any():
-        raise InputError(f"{name} has no message in {blank.sum()} rows, row {blank.argmax() + 1} first: remove them")
+        row = blank.argmax() + found.attrs["first"]
+        raise InputError(f"{name} has no message in {blank.sum()} rows, row {row} first: remove them")
     is_pairs = "counter_narrative" in found and not found["references"].map(bool).any()
     if is_pairs:
         answers = found["counter_narrative"].where(_is_appropriate(found), "")
@@ -98,9 +99,8 @@ def read_pairs(source: RowSource, rows: Rows = Rows()) -> tuple["DataFrame", str
     if "counter_narrative" not in found:
         raise InputError(f"{name} has no column counter_narrative, only {', '.join(found)}: give pairs")
     if (blank := found[["hate_speech", "counter_narrative"]].map(is_blank).any(axis=1)).any():
-        raise InputError(
-            f"{name} has {blank.sum()} pairs without a message or a CN, row {blank.argmax() + 1} first: remove them"
-        )
+        row = blank.argmax() + found.attrs["first"]
+        raise InputError(f"{name} has {blank.sum()} pairs without a message or a CN, row {row} first: remove them")
     found = found[_is_appropriate(found)]
     if found.empty:
         raise InputError(f"{name} has no appropriate pairs: give another dataset")

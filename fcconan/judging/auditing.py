@@ -3,14 +3,13 @@
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from cyclopts import Parameter
 
-from fcconan.data import TEXTS, RowSource, check_names, read, reply_texts
+from fcconan.data import RowSource, check_names, read_together, reply_texts
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.parsing import PATTERNS, is_refusal
@@ -87,7 +86,7 @@ def audit(
         comparisons: The same with comparisons.
         replies: The judged replies, for lengths, refusals and systems.
         self_judge: System of the same model as a rater, as in `--self-judge.RATER SYSTEM`; default: that of its name.
-        rows: Which ratings and comparisons are read; names of text columns are those of the replies.
+        rows: Which ratings and comparisons are read.
         bootstrap: Resamples.
 
     Returns:
@@ -110,17 +109,16 @@ def audit(
     given = {kind: each if isinstance(each, tuple) else (each,) for kind, each in given.items()}
     if not any(given.values()):
         raise InputError("found nothing to audit, expected ratings or comparisons: give --ratings or --comparisons")
-    texts = {ours: theirs for ours, theirs in rows.rename.items() if ours in TEXTS}
-    names = {ours: theirs for ours, theirs in rows.rename.items() if ours not in TEXTS}
-    tables, identity = dict.fromkeys(given, pd.DataFrame()), dict[str, Any]()
-    for kind, each in given.items():
-        if each:
-            tables[kind], _, identity[kind] = read(kind, *each, rows=replace(rows, rename=names))
-    rated, compared = tables.values()
+    asked = [(kind, each, rows) for kind, each in given.items() if each]
+    asked += [("replies", (replies,), Rows(rename=rows.rename))] if replies is not None else []
+    found_rows = read_together(*asked)
+    identity: dict[str, Any] = {kind: name for _, kind, name in found_rows}
+    tables = dict.fromkeys(given, pd.DataFrame()) | {kind: table for table, kind, _ in found_rows}
+    rated, compared = tables["ratings"], tables["comparisons"]
     about = pd.DataFrame(columns=["item_id", "system", "words", "refuses"], dtype=object)
     if replies is not None:
-        table, _, identity["replies"] = read("replies", replies, rows=Rows(rename=texts))
-        about = reply_texts(table.drop_duplicates("reply_id"), identity["replies"]).set_index("reply_id")
+        table = tables["replies"].drop_duplicates("reply_id")
+        about = reply_texts(table, identity["replies"]).set_index("reply_id")
         about = about.assign(words=about["text"].str.split().str.len(), refuses=about["text"].map(is_refusal))
     about = about.astype({"words": float, "refuses": float})
     raters = {*compared.get("rater", ()), *rated.get("rater", ())}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.data import RowSource, normalise, read
+from fcconan.data import RowSource, normalise, read_together
 from fcconan.errors import InputError
 from fcconan.groups import Rows
 from fcconan.judging.tasks import Aspect, Task
@@ -30,13 +30,13 @@ def rated_examples(
         replies: The replies.
         ratings: The ratings; default: those of the source of the replies.
         limit: Largest number of replies, the first ones.
-        rows: Which replies are read; of ratings only the split.
+        rows: Which replies are read; of ratings the split, and names of columns.
 
     Raises:
         InputError: People rated none of the replies on the aspect, or a rating is out of range.
     """
-    frame, _, name = read("replies", replies, rows=rows)
-    given, _, rated_name = read("ratings", replies if ratings is None else ratings, rows=Rows(split=rows.split))
+    about = ("ratings", (replies if ratings is None else ratings,), Rows(rows.split, rows.rename))
+    (frame, _, name), (given, _, rated_name) = read_together(("replies", (replies,), rows), about)
     by_people = given[given["aspect"].eq(aspect.name) & given["value"].notna()]
     if "rater_kind" in by_people:
         by_people = by_people[by_people["rater_kind"] == "human"]

@@ -27,7 +27,7 @@ from fcconan.data import (
     leakage_groups,
     message_codes,
     message_leakage_keys,
-    read,
+    read_together,
 )
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
@@ -94,11 +94,10 @@ def train_rater(
     from sklearn.model_selection import GroupKFold, cross_val_predict
 
     out = Path(out)
-    table, _, data = read("ratings", *sources, rows=rows)
+    about = ("replies", sources if replies is None else (replies,), Rows(rename=rows.rename))
+    (table, _, data), (texts, _, named) = read_together(("ratings", sources, rows), about)
     ratings, _ = checked(table, needs_systems=False)
     people = ratings[ratings["rater"] == PEOPLE].dropna(subset="value")
-    about = Rows(rename=rows.rename) if replies is None else Rows()
-    texts, _, named = read("replies", *(sources if replies is None else (replies,)), rows=about)
     if lost := sorted({"hate_speech", "text"} - {*texts}):
         raise InputError(f"{named} has no column {', '.join(lost)}: give the rated replies with --replies")
     texts = texts[texts["reply_id"].isin(people["reply_id"]) & ~texts["text"].map(_is_empty)]

@@ -1,7 +1,5 @@
 """Annotation tasks for people and models: questions, aspects or labels, from a `task.yaml` or a rubric."""
 
-import csv
-import io
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from fcconan.data import read_text, read_yaml, task_path
+from fcconan.data import read_file, read_text, read_yaml, task_path
 from fcconan.errors import InputError
 
 # The sentence that introduces the grades and ends in a colon.
@@ -180,12 +178,12 @@ def load_rubric(name: str) -> Task:
     path = Path(name)
     if path.suffix not in (".csv", ".json"):
         return load_task(name)
-    text = read_text(path)
     try:
         if path.suffix == ".csv":
-            titles, rubrics = (row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row)
+            table = read_file(path)
+            titles, (rubrics,) = [*table], table.to_numpy().tolist()
         else:
-            found = json.loads(text)
+            found = json.loads(read_text(path))
             found = {path.stem: found} if "criteria" in found else found["rubrics"]
             titles, rubrics = [*found], [*found.values()]
         stem = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
@@ -198,7 +196,7 @@ def load_rubric(name: str) -> Task:
         where = ".".join(str(part) for part in last["loc"] if "[" not in str(part))  # pydantic adds names with brackets
         said = ": ".join(filter(None, (where, last["msg"].removeprefix("Value error, "))))
         raise InputError(f"{path}: {said}") from error
-    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{path} holds no rubrics ({error!r}), expected a column for each aspect and one row, or a JSON object "
             "with `rubrics` or `criteria`, and a line such as `Score 1: ...` for each grade"

@@ -80,7 +80,7 @@ def bench(
         protocol: Evaluation protocol.
         metric: Metrics such as ndcg@10, also those of ranx; the cutoff is 10 by default.
         primary: Metric and partition of the tests, as ndcg@10@silver; default: the first NDCG, on the largest partition
-            whose labels are all confirmed.
+            whose labels are all confirmed, or else on `test`.
         partition: Partitions to score; default: all.
         qrels: Further partitions by name, as in `--qrels.mine FILE`: relevance judgements of TREC or BEIR.
         baseline: Test all other systems against these systems only.

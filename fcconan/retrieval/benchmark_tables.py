@@ -64,7 +64,7 @@ def choose_primary(given: str | None, metrics: Sequence[str], collection: Collec
     """Returns partition and metric of the tests.
 
     By default, these are the first NDCG and the largest partition whose labels validators confirmed; if there is none,
-    the largest partition. Of equal ones the last is taken.
+    the partition `test`, or else the largest. Of equal ones the last is taken.
 
     Args:
         given: The comparison as METRIC@PARTITION; None for the default.
@@ -81,7 +81,7 @@ def choose_primary(given: str | None, metrics: Sequence[str], collection: Collec
         named |= {f"{AVERAGE}@{ALL}": (ALL, AVERAGE)} if paper else {}
         check_names("primary comparison", [given], named)
         return named[given]
-    among = collection.confirmed & {*sizes} or sizes
+    among = collection.confirmed & {*sizes} or {"test"} & {*sizes} or sizes
     largest = max(reversed([name for name in sizes if name in among]), key=sizes.__getitem__)
     return largest, next((name for name in metrics if name.startswith("ndcg@")), metrics[0])
 

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fcconan.building import dataset_folder
+from fcconan.building import dataset_folder, read_card
 from fcconan.data import (
     LABELS,
     MANIFEST,
@@ -24,6 +24,7 @@ from fcconan.data import (
     message_leakage_keys,
     read,
     read_manifest,
+    release_folder,
 )
 from fcconan.errors import InputError
 from fcconan.retrieval.systems import TrainingPair
@@ -132,6 +133,27 @@ def load_collection(dataset: RowSource, *, shared_cn: bool = False) -> Collectio
     return _of_hub(str(dataset))
 
 
+def load_with_card(dataset: str, revision: str | None = None) -> tuple[Collection, dict[str, Any]]:
+    """Loads a retrieval dataset for another library.
+
+    Args:
+        dataset: As in `load_collection`; on the Hub, one that `fcconan publish` wrote.
+        revision: Tag, branch or commit on the Hub.
+
+    Returns:
+        The dataset, and the content of its card, as `read_card` returns it.
+
+    Raises:
+        InputError: The dataset cannot be read.
+    """
+    folder = release_folder(dataset, revision=revision)
+    folder = folder if folder.exists() else dataset_folder(dataset)
+    collection = load_collection(folder)
+    if (folder / MANIFEST).is_file():
+        return collection, read_card(folder)
+    return collection, {"title": collection.name, "summary": "", "language": ["en"]}  # a BEIR folder
+
+
 def _of_pairs(pairs: "DataFrame", name: str) -> Collection:
     wanted = ["hate_speech", "counter_narrative", "label"]
     if lost := [column for column in wanted if column not in pairs]:
@@ -197,7 +219,7 @@ def _of_release(folder: Path, shared_cn: bool) -> Collection:
 
 def _of_beir(folder: Path) -> Collection:
     files = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
-    evaluated = ["test"] if "test" in files else [name for name in files if name != "train"]
+    evaluated = [name for name in files if name != "train"]
     sources = [folder / "corpus.jsonl", folder / "queries.jsonl"]
     try:
         rows = [[json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line] for path in sources]

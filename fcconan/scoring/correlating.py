@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fcconan.data import UNKNOWN, RowSource, add_replies, cell_text, check_names, read
+from fcconan.data import UNKNOWN, RowSource, cell_text, check_names, read_rated
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.latex import Paper
@@ -93,13 +93,8 @@ def correlate(
         >>> found[["metric", "aspect", "level", "value"]].round(3).values.tolist()
         [['judge', 'tone', 'pooled', 0.8]]
     """
-    table, _, name = read("ratings", *sources, rows=rows)
-    identity: dict[str, Any] = {"data": name}
-    if replies is not None:
-        about, _, identity["replies"] = read("replies", replies)
-        if "independent" in about:
-            about = about.sort_values("independent", kind="stable")  # false in any split
-        table = add_replies(table, about)
+    table, _, name, described = read_rated("ratings", sources, replies, rows)
+    identity: dict[str, Any] = {"data": name, "replies": described}
     check_names("rater", (*human, *rater), table["rater"].unique())
     if human:
         kinds = table["rater_kind"].mask(table["rater_kind"] == "human") if "rater_kind" in table else None

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, Literal
 
-from fcconan.data import RowSource, add_replies, read
+from fcconan.data import RowSource, read_rated
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.latex import Paper
@@ -64,7 +64,7 @@ def rank(
         >>> rank(won, bootstrap=Bootstrap(resamples=0)).to_frame()[["system", "aspect", "value"]].values.tolist()[2:5]
         [['A', 'share', 100.0], ['B', 'share', 0.0], ['A', 'wins', 3.0]]
     """
-    table, found, name = read(kind or ("comparisons", "ratings"), *sources, rows=rows)
+    table, found, name, described = read_rated(kind or ("comparisons", "ratings"), sources, replies, rows)
     chosen = {"raters": rater, "aspects": aspect, "baseline": baseline}
     identity: dict[str, Any] = {"data": name, "kind": found}
     for key, given in chosen.items():
@@ -79,9 +79,7 @@ def rank(
     else:
         if majority:
             raise InputError("found ratings, expected verdicts for --majority: leave it out")
-        if replies is not None:
-            about, _, identity["replies"] = read("replies", replies)
-            table = add_replies(table, about)
+        identity["replies"] = described
         tables, notes = rank_ratings(table, rater, aspect, baseline, predicted_by, bootstrap)
         identity["predicted_by"] = predicted_by
     identity |= vars(bootstrap) if bootstrap.resamples else {"resamples": 0}

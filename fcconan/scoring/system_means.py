@@ -133,7 +133,7 @@ def checked(ratings: "DataFrame", *, needs_systems: bool = True) -> tuple["DataF
         (found["rater"].eq(PEOPLE) & (found["of_people"] & found["rater"].ne(PEOPLE)).any(), "a rater named people"),
     ):
         if wrong.any():
-            raise InputError(f"found {what}, such as {found['reply_id'][wrong].iloc[0]}: correct the rows")
+            raise InputError(f"found {what}, such as {found['reply_id'][wrong].iloc[0]}: correct the rows of all files")
     if (twice := found.duplicated(["rater", "aspect", "reply_id"])).any():
         row = found[twice].iloc[0]
         raise InputError(

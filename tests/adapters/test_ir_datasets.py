@@ -63,6 +63,18 @@ def test_counts_types_lookups_and_slices_are_as_for_any_dataset_of_the_library(
     assert ir_datasets.docs_parent_id("made-up/gold") == "made-up"
 
 
+def test_a_beir_folder_has_a_subset_for_each_file_of_qrels(
+    ir_datasets: Any, beir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ir_datasets, "registry", ir_datasets.util.Registry())
+    assert register(str(beir)) == ["shelves", "shelves/dev", "shelves/test"]
+    dev: Any = ir_datasets.load("shelves/dev")
+    assert [tuple(doc) for doc in dev.docs_iter()[:1]] == [("c1", "Ask the library.")]
+    assert dev.qrels_dict() == {"q2": {"c1": 0, "c2": 1, "c3": 0}}
+    assert ir_datasets.load("shelves/test").qrels_dict() == {"q1": {"c1": 1, "c3": 1}}
+    assert (dev.queries_count(), dev.docs_lang(), dev.documentation()) == (2, "en", {"pretty_name": "shelves"})
+
+
 def test_figures_of_ir_measures_are_ours(ir_datasets: Any, demo: Path, registered: list[str]) -> None:
     import ir_measures
 

@@ -1,4 +1,5 @@
 import hashlib
+import math
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ from fcconan import Bootstrap, bench
 from fcconan.building import table_path
 from fcconan.errors import InputError
 from fcconan.retrieval import load_collection
-from fcconan.retrieval.adapters.mteb import task, tasks
+from fcconan.retrieval.adapters.mteb import SearchModel, task, tasks
 from tests.adapters.encoders import VectorEncoder, Vectors
 
 # What mteb calls a metric, and what `bench` does.
@@ -79,6 +80,44 @@ def test_figures_are_those_of_our_own_evaluation_on_every_tier(demo: Path) -> No
         assert found["main_score"] == found["ndcg_at_10"]
         seen.add(found["ndcg_at_10"])
     assert len(seen) == 4
+
+
+class Last:
+    """The last CN of the catalogue first."""
+
+    name = "last"
+
+    def rank(self, queries: Any, corpus: Any, k: int) -> Any:
+        return {query: [(key, float(place)) for place, key in enumerate(corpus)][::-1][:k] for query in queries}
+
+
+def test_a_system_in_a_beir_folder_scores_as_in_bench(beir: Path) -> None:
+    from mteb.models import SearchProtocol
+
+    model = SearchModel(Last())
+    assert isinstance(model, SearchProtocol)
+    assert model.mteb_model_meta.name == "own/last"
+    made = {each.metadata.name: each.evaluate(model, "test", encode_kwargs={})["default"] for each in tasks(str(beir))}
+    assert list(made) == ["ShelvesDevRetrieval", "ShelvesTestRetrieval"]
+    # c3, c2, c1: the positive of dev is second, those of test are first and third.
+    ideal = 1 + 1 / math.log2(3)
+    expected = {"dev": 1 / math.log2(3), "test": (1 + 1 / 2) / ideal}
+    found = [each["ndcg_at_10"] for each in made.values()]
+    assert found == pytest.approx([*expected.values()], abs=1e-5)
+    own = bench(beir, system=Last(), metric=("ndcg@10",), bootstrap=Bootstrap(resamples=0))
+    scores = own.to_frame("scores").query("system == 'last' and metric == 'ndcg@10'").set_index("partition")["value"]
+    assert scores.to_dict() == pytest.approx(expected)
+    assert own.identity["primary"] == "ndcg@10@test"  # though dev has more judgements
+    assert task(str(beir)).metadata.name == "ShelvesTestRetrieval"
+
+
+def test_a_system_without_a_ranking_is_an_error_in_mteb(beir: Path) -> None:
+    class Silent(Last):
+        def rank(self, queries: Any, corpus: Any, k: int) -> Any:
+            raise RuntimeError("no index")
+
+    with pytest.raises(InputError, match="last ranks nothing for 1 queries, such as q1: RuntimeError: no index"):
+        task(str(beir), "test").evaluate(SearchModel(Silent()), "test", encode_kwargs={})
 
 
 def test_protocol_paper_ranks_the_pool_and_counts_queries_without_a_positive(demo: Path, tmp_path: Path) -> None:

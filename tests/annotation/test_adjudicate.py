@@ -222,8 +222,8 @@ def test_half_of_the_comparisons_in_the_list_are_swapped(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("edit", "by", "said"),
     [
-        (lambda row: row | {"decision": "fine"}, "chair", "has the decision 'fine' on hs-1:cn-1, expected one of not_"),
-        (lambda row: row | {"decision": SURE}, "chair", "has the decision 'not_sure'"),
+        (lambda row: row | {"decision": "fine"}, "chair", "row 2: the decision on hs-1:cn-1 is 'fine', expected"),
+        (lambda row: row | {"decision": SURE}, "chair", "is 'not_sure'"),
         (lambda row: row | {"unit_id": "hs-9:cn-9"}, "chair", "has the unit hs-9:cn-9, which the campaign lacks"),
         (lambda row: row | {"votes": YES}, "chair", "the votes on hs-1:cn-1 have changed since"),
         (lambda row: {name: row[name] for name in row if name != "decision"}, "chair", "lacks the column decision"),

@@ -76,6 +76,7 @@ def test_a_later_answer_supersedes_and_the_history_stays(tmp_path: Path) -> None
         b"rater,role,state\nana,,\nben,validator,left\n",
         "\ufeffrater;state;role;phone\r\nana; active ;annotator;1\r\nben;left;validator;2\r\n".encode(),
         "rater\tstate\trole\nana\t\t\nben\tleft\tvalidator\n".encode("utf-16"),
+        b"rater;role;state\rana;;\r;;\rben;validator;left\r;;\r",  # empty rows, and the ends of lines of old Macs
     ],
 )
 def test_raters_are_read_as_spreadsheets_write_them(tmp_path: Path, content: bytes) -> None:

@@ -74,6 +74,23 @@ def test_answers_are_added_with_their_import(pairs: Campaign) -> None:
     assert found.notes[-1].startswith(f"Next: fcconan annotate import {pairs.folder} FILES (5 units of the round main")
 
 
+@pytest.mark.parametrize(("sep", "encoding"), [(";", "cp1252"), ("\t", "utf-16"), (";", "utf-8-sig"), (",", "utf-8")])
+def test_sheets_come_back_as_spreadsheets_save_them(pairs: Campaign, sep: str, encoding: str) -> None:
+    """With spaces around names and answers, capitals, and empty rows."""
+    said: dict[str, Row] = {FIRST: {"label": " Appropriate ", "comment": "“So”; so,\nand so"}, SECOND: {"skip": "X"}}
+    text = sheet(pairs, said).rename(columns="{} ".format).to_csv(sep=sep, index=False)
+    path = pairs.folder.with_name("one.csv")
+    path.write_bytes((text + sep * text.partition("\n")[0].count(sep) + "\n\n").encode(encoding))
+    assert taken(pairs, path) == [[2, 1, 2, 2, 0, 0, 2]]
+    assert [(each.value, each.comment) for each in pairs.history()] == [
+        ("appropriate", "“So”; so,\nand so"),
+        (None, None),
+    ]
+    path.write_bytes(text.replace("Appropriate", "n/a").encode(encoding))
+    with pytest.raises(InputError, match=f"nothing was imported: row 2, {FIRST}: label is 'n/a', expected not_approp"):
+        import_answers(pairs.folder, path)
+
+
 def test_partial_sheets_are_merged_and_an_empty_cell_takes_nothing_back(pairs: Campaign) -> None:
     assert taken(pairs, returned(pairs, {FIRST: YES})) == [[1, 0, 1, 1, 0, 0, 3]]
     assert taken(pairs, returned(pairs, {FIRST: YES, SECOND: SURE, THIRD: SKIPPED})) == [[3, 1, 3, 2, 0, 1, 1]]
@@ -206,8 +223,8 @@ def test_a_sheet_needs_its_columns_and_the_first_problems_are_listed(pairs: Camp
     with pytest.raises(InputError) as refused:
         import_answers(pairs.folder, path)
     assert str(refused.value) == (
-        f"{path}: nothing was imported: {FIRST}: {problem}; {SECOND}: {problem}; {THIRD}: {problem}; and 1 more: "
-        "correct this file; a new export has no answers"
+        f"{path}: nothing was imported: row 2, {FIRST}: {problem}; row 3, {SECOND}: {problem}; row 4, {THIRD}: "
+        f"{problem}; and 1 more: correct this file; a new export has no answers"
     )
     sheet(pairs, {}).rename(columns={"label": "Labels"}).drop(columns="skip").to_csv(path, index=False)
     with pytest.raises(InputError, match=r"one\.csv has no column skip, label: import the sheet with all its columns"):

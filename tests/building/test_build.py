@@ -1,5 +1,6 @@
 """`build` and `list`: dataset folders, their cards and manifests, and mistakes in recipes and files."""
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable
@@ -182,12 +183,25 @@ def test_mistakes_in_a_recipe(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(("separator", "encoding"), [(";", "cp1252"), ("\t", "utf-16")])
+def test_files_of_spreadsheets_give_the_same_tables(tmp_path: Path, recipe: str, separator: str, encoding: str) -> None:
+    fcconan.build(recipe, out=tmp_path / "out")
+    for path in (tmp_path / "upstream").glob("*.csv"):
+        cells = list(csv.reader(path.read_text("utf-8").splitlines()))
+        with path.open("w", newline="", encoding=encoding) as file:
+            csv.writer(file, delimiter=separator).writerows(cells)
+    small.write_recipe(tmp_path / "upstream")
+    fcconan.build(recipe, out=tmp_path / "sheets")
+    found, expected = (contents(tmp_path / name) for name in ("sheets", "out"))
+    assert all(found[name] == content for name, content in expected.items() if name.endswith(".parquet"))
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"hate_speech\nOne, two\n", "queries.csv cannot be read"),
-        ('hate_speech\n"Ombrey é"\n'.encode("latin-1"), "queries.csv cannot be read"),
-        (b"hate_speech,more\nOmbrey,1\n ,2\n", "queries.csv, row 2: hate_speech is empty (1 empty texts, expected 0)"),
+        (b"hate_speech;more\nOne;two;three\n", "queries.csv cannot be read (row 2 has 3 cells, the header 2"),
+        (b"hate_speech\nOmbrey \x81\n", "queries.csv cannot be read ('charmap' codec"),
+        (b"hate_speech,more\nOmbrey,1\n ,2\n", "queries.csv, row 3: hate_speech is empty (1 empty texts, expected 0)"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path: Path, recipe: str, content: bytes, message: str) -> None:

@@ -92,7 +92,7 @@ def test_a_turn_out_of_order_is_refused(tmp_path: Path, number: str, expected: i
     turns = [*TURNS[:2], (TURNS[2][0], "OMBREY", "7", number, "CN"), *TURNS[3:]]
     with pytest.raises(InputError) as caught:
         _build(tmp_path, turns)
-    assert str(caught.value).startswith(f"turns.csv, row 3: turn_id is {number}, expected {expected}, the next of")
+    assert str(caught.value).startswith(f"turns.csv, row 4: turn_id is {number}, expected {expected}, the next of")
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_bad_cells_are_named_with_file_and_row(tmp_path: Path, column: str, valu
     recipe = load_recipe(str(_with(tmp_path, "bronze.csv", 0, column, value)))
     with pytest.raises(InputError) as caught:
         build_tables(recipe)
-    assert str(caught.value).startswith("bronze.csv, row 1: ")
+    assert str(caught.value).startswith("bronze.csv, row 2: ")
     assert message in str(caught.value)
 
 

@@ -89,7 +89,7 @@ def test_a_malformed_id_is_none_of_conan_and_fails_with_file_and_line(tmp_path: 
     bad = {"cn_id": source_id, "hateSpeech": "Two\nlines.", "counterSpeech": CN[0]}
     with pytest.raises(InputError) as caught:
         _build(tmp_path, _conan(tmp_path, [CONAN[0], bad], {"config": "en", "where": {"language": "en"}}))
-    assert str(caught.value).startswith(f"conan.csv, row 2: source_id is {source_id!r}, expected one such as ENT1ST")
+    assert str(caught.value).startswith(f"conan.csv, row 3: source_id is {source_id!r}, expected one such as ENT1ST")
 
 
 def test_a_repeated_pair_is_kept_and_noted_for_the_config_that_holds_it(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_metadata_is_normalised(tmp_path: Path, column: str, cell: str, value: A
 def test_metadata_of_another_form_is_refused(tmp_path: Path, column: str, cell: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         _build(tmp_path, _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}]))
-    assert str(caught.value).startswith(f"pairs.csv, row 1: {problem}")
+    assert str(caught.value).startswith(f"pairs.csv, row 2: {problem}")
 
 
 EXTRA = {"target": "string", "knowledge": "text", "round": "int", "weight": "float"}
@@ -197,7 +197,7 @@ def test_an_extra_cell_of_another_type_is_refused(tmp_path: Path, column: str, c
     data = _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}], extra_columns={column: EXTRA[column]})
     with pytest.raises(InputError) as caught:
         _build(tmp_path, data)
-    assert str(caught.value).startswith(f"pairs.csv, row 1: {problem}")
+    assert str(caught.value).startswith(f"pairs.csv, row 2: {problem}")
 
 
 def test_a_condition_on_an_unknown_column_is_refused(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_a_chosen_reply_that_is_no_candidate_is_refused(tmp_path: Path) -> None:
     answered = [ANSWERED[0], ANSWERED[1] | {"dialogpt": "who told you?"}, ANSWERED[2]]
     with pytest.raises(InputError) as caught:
         _build(tmp_path, answered)
-    assert str(caught.value) == "replies.csv, row 2: the reply of dialogpt is not among its 3 candidates"
+    assert str(caught.value) == "replies.csv, row 3: the reply of dialogpt is not among its 3 candidates"
 
 
 def test_rubrics_are_one_row_an_aspect_with_the_prompt_as_it_is(tmp_path: Path) -> None:

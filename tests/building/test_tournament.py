@@ -470,23 +470,23 @@ Change = tuple[str, int, str, Any]
 REFUSED: dict[str, tuple[Change, str]] = {
     "majority that the votes contradict": (
         ("ombrey_common", 0, "majority", "B"),
-        "ombrey_common.csv, row 1: the released majority is b, the verdicts give a",
+        "ombrey_common.csv, row 2: the released majority is b, the verdicts give a",
     ),
     "votes that are not those of the annotators": (
         ("ombrey_common", 0, "rater_3", "A"),
-        "ombrey_common.csv, row 1: verdicts ('a', 'a', 'a') differ from those of the annotators' own files",
+        "ombrey_common.csv, row 2: verdicts ('a', 'a', 'a') differ from those of the annotators' own files",
     ),
     "unknown verdict": (
         ("ombrey_human_1", 0, "verdict", "both"),
-        "ombrey_human_1.csv, row 1: verdict is 'both', expected one of 'A', 'B', 'T', 'a', 'b', 't'",
+        "ombrey_human_1.csv, row 2: verdict is 'both', expected one of 'A', 'B', 'T', 'a', 'b', 't'",
     ),
     "text that no judge saw": (
         ("ombrey_human_3", 3, "text_b", "Who said so?"),
-        "ombrey_human_3.csv, row 4: HS and texts are 0 pairs of systems in the verdict files, not 1",
+        "ombrey_human_3.csv, row 5: HS and texts are 0 pairs of systems in the verdict files, not 1",
     ),
     "winner that did not play": (
         ("ombrey_outcomes_7b", 1, "winner", "kite"),
-        "ombrey_outcomes_7b.csv, row 2: found 'kite' of 'lark' and 'gold_truth', expected one of the two, or 'tie'",
+        "ombrey_outcomes_7b.csv, row 3: found 'kite' of 'lark' and 'gold_truth', expected one of the two, or 'tie'",
     ),
     "outcome that stands twice": (
         ("ombrey_outcomes_33b", 1, "system_b", "kite"),

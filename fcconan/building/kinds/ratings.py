@@ -156,7 +156,7 @@ class _Builder:
                 given = [[original[f"{name}_{number}"] is not None for number in NUMBERS] for name in ASPECTS]
                 panel = min(map(sum, given))
                 if original["hate_speech"] != record["hate_speech"] or _bare(original["text"]) != _bare(text):
-                    raise _wrong(record, f"is not the reply of row {original['at'] + 1} of {original['file']}")
+                    raise _wrong(record, f"is not the reply of row {original['at'] + 2} of {original['file']}")
                 respelt += normalise(original["text"]) != normalise(text)
                 text = original["text"]  # the test file lacks part of the punctuation
             reply = self._add_reply("test", self._reply(record, text))
@@ -361,7 +361,7 @@ class _Builder:
 
 
 def _wrong(record: Row, problem: str) -> InputError:
-    return InputError(f"{record['file']}, row {record['at'] + 1}: {problem}: give the files of one release")
+    return InputError(f"{record['file']}, row {record['at'] + 2}: {problem}: give the files of one release")
 
 
 def _same_reply(reply: Row) -> tuple[str, str]:

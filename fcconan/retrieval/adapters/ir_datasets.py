@@ -6,10 +6,8 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
-from fcconan.building import read_card
-from fcconan.data import release_folder
 from fcconan.errors import InputError
-from fcconan.retrieval.collections import load_collection
+from fcconan.retrieval.collections import load_with_card
 
 RELEVANCES = {0: "judged as no fitting answer to the message", 1: "judged as a fitting answer to the message"}
 
@@ -21,7 +19,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
     the judgements of that tier: relevance 1 or 0 for each judged pair.
 
     Args:
-        dataset: Folder of `fcconan build`, or name of a dataset on the Hub. It must include texts.
+        dataset: Folder of `fcconan build`, BEIR folder, or name of a dataset. It must include texts.
         name: Name of the dataset in `ir_datasets`; default: the name of its recipe.
         revision: Tag, branch or commit of the dataset on the Hub.
 
@@ -38,8 +36,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
         from ir_datasets.util import MetadataComponent, MetadataProvider
     except ImportError as error:
         raise InputError(f"ir_datasets cannot be imported ({error}): run `pip install ir_datasets`") from error
-    folder = release_folder(dataset, revision=revision)
-    collection, card = load_collection(str(folder)), read_card(folder)
+    collection, card = load_with_card(dataset, revision)
     name = name or collection.name
     if taken := [each for each in ir_datasets.registry if each == name or each.startswith(f"{name}/")]:
         raise InputError(f"ir_datasets has a dataset {taken[0]!r} already: give this one another name")
@@ -54,7 +51,7 @@ def register(dataset: str, name: str | None = None, *, revision: str | None = No
     ]
     told = {"pretty_name": "title", "desc": "summary", "bibtex": "citation", "website": "homepage"}
     documentation = SimpleNamespace(
-        documentation=partial(dict, {key: card[name] for key, name in told.items() if card[name]})
+        documentation=partial(dict, {key: card[name] for key, name in told.items() if card.get(name)})
     )
     counts: dict[str, Any] = {"docs": {"count": len(docs)}, "queries": {"count": len(queries)}}
     made = {name: (texts, counts)}
