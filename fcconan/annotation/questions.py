@@ -43,7 +43,7 @@ class Question(NamedTuple):
         low: Lowest grade; None for labels.
         high: Highest grade.
         decimals: Number of decimals of a grade.
-        words: Name of a label or a column -> what raters read.
+        words: Name of a label or a column -> word that raters read.
     """
 
     name: str

@@ -99,7 +99,7 @@ class Task(_Strict):
         labels: Labels to choose from.
         rules: Rules for the raters, a sentence each.
         explain: Whether raters explain each grade with a sentence that cites the texts.
-        words: Name of a label or a column, or an English phrase -> what raters read in another language.
+        words: Name of a label or a column, or an English phrase -> words in the language of the raters.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")

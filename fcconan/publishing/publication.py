@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 PLACEHOLDER = "PATH_OR_REPOSITORY"
 INITIAL_FILES = {".gitattributes", CARD}  # of a repository that the Hub or its owner created
 _CALL = re.compile(rf'load_dataset\("{PLACEHOLDER}", "[^"\n]*", split="[^"\n]*"(?=\))')
-# What `annotate release` writes for people to replace: key of the recipe -> text of the card.
+# Placeholders that `annotate release` writes: key of the recipe -> text of the card.
 UNSTATED = {"card_licence": "\nlicense: unknown\n", "homepage": "\nHomepage: unknown\n", "citation": " = {unknown}"}
 _VERSION = "(version of the package that built it, and a fingerprint of the content)."
 ADVICE = {
