@@ -159,6 +159,20 @@ def test_a_simulation_fills_in_french_sheets(french: Path, tmp_path: Path) -> No
     assert {each.value for each in Campaign(french).history()} <= {*VOTE_LABELS, None}
 
 
+def test_a_review_shows_earlier_answers_in_french(french: Path, tmp_path: Path) -> None:
+    annotate("export", french, "--out", tmp_path / "out")
+    for rater, word in (("ombrey-1", "approprié"), ("tessok-2", "incertain")):
+        path = tmp_path / "out" / f"main-{rater}.csv"
+        write(path, [row | {"Étiquette": word} for row in read(path)])
+        annotate("import", french, path)
+    annotate("assign", french, "--round", "review-1", "--review", "main")
+    annotate("export", french, "--round", "review-1", "--out", tmp_path / "again")
+    rows = read(tmp_path / "again" / "review-1-ombrey-1.csv")
+    said = "vous avez répondu: approprié\nles autres ont répondu: incertain"
+    assert [row["Pour information"] for row in rows] == [said] * 6
+    assert (tmp_path / "again" / "guidelines.md").read_text("utf-8").startswith("# Consignes\u00a0: un second regard")
+
+
 def test_own_translations_and_english_where_there_is_none(tmp_path: Path) -> None:
     own = tmp_path / "own"
     shutil.copytree(content_folder() / "annotations" / "appropriateness", own)
