@@ -93,6 +93,16 @@ def test_the_readme_is_short_and_contributing_is_one_page() -> None:
     assert lengths["CONTRIBUTING.md"] <= 170
 
 
+def test_the_readme_cites_the_package_and_fc_conan() -> None:
+    (cited,) = re.findall(r"```bibtex\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    dataset, _, package = cited.partition("@software")
+    assert dataset == load_recipe("fc-conan").citation
+    stated = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert f"author = {{{{{stated['authors'][0]['name']}}}}}" in package
+    assert stated["version"] == fcconan.__version__
+    assert f"version = {{{fcconan.__version__}}}" in package
+
+
 def test_people_and_code_know_the_same_labels() -> None:
     folder = content_folder() / "annotations" / "appropriateness"
     task = read_yaml(folder / "task.yaml")

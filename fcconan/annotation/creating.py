@@ -25,6 +25,7 @@ from fcconan.annotation.sampling import (
 from fcconan.data import (
     REPLY,
     RowSource,
+    in_language,
     is_blank,
     make_hs_id,
     make_pair_id,
@@ -84,7 +85,7 @@ def new_campaign(
         hs: Number of HS to draw, or a list of HS: text with one per line, or rows.
         cns: Number of CNs to draw (default: as many as possible), or a list of CNs.
         pairs: Number of comparisons, drawn at random; default: all pairs of systems on each item.
-        language: Language of the texts, as in ISO 639-1.
+        language: Language of the texts, as in ISO 639-1. Raters read the task in this language if it has a translation.
         neighbours: Nearest CNs of each original CN that can be drawn.
         neighbours_count_itself: Count the CN itself as its first neighbour (as in FC-CONAN), and drop originals
             afterwards.
@@ -111,7 +112,7 @@ def new_campaign(
     """
     import pandas as pd
 
-    folder, of = Path(campaign), load_task(task)
+    folder, path = Path(campaign), task_path(task)
     if folder.exists():
         raise InputError(f"{folder} exists: choose another folder for the new campaign")
     name = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-")
@@ -121,6 +122,7 @@ def new_campaign(
         raise InputError(
             f"found the language {language}, expected two letters of ISO 639-1: give such as --language en"
         )
+    of = load_task(in_language(path, language))
     files = {option: Path(each) for option, each in (("hs", hs), ("cns", cns)) if isinstance(each, str | Path)}
     is_full = len(files) == 2 or (corpus is not None and hs is not None and "cns" not in files)
     if (replies is not None or not is_full) if of.unit == "pair" else replies is None:
@@ -156,7 +158,7 @@ def new_campaign(
             made_from[option] = add_gold_questions(content, Path(file), role, of)
     units, texts, found = content
     counts |= found
-    guidelines = task_path(task).with_name("guidelines.md")
+    guidelines = in_language(path.with_name("guidelines.md"), language)
     text = guidelines.read_text(encoding="utf-8") if guidelines.is_file() else None
     settings = Settings(name=name, language=language, seed=seed, made_from=made_from | {"counts": counts})
     made = create(folder, settings, of, units, texts, text)

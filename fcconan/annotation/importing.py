@@ -129,11 +129,11 @@ def _read(campaign: Campaign, path: Path, people: Mapping[str, str], expected: s
     Raises:
         InputError: The file cannot be read, lacks a column, or belongs to another campaign or round.
     """
-    needed = [*IDS]
+    needed, words = [*IDS], campaign.task.words
     if path.suffix == ".json":
         given = read_tasks(path, people)
     else:
-        given = read_file(path)
+        given = read_file(path).rename(columns={word: name for name, word in words.items()})
         texts = given.columns.drop(COMMENT, errors="ignore")  # comments are not escaped by the export
         given[texts] = given[texts].map(unguarded)
         needed += [COMMENT, SKIP]
@@ -149,7 +149,7 @@ def _read(campaign: Campaign, path: Path, people: Mapping[str, str], expected: s
     asked = [question.name for question in questions(campaign, name)]
     if path.suffix != ".json":
         needed += asked
-    if lost := [column for column in needed if column not in given]:
+    if lost := [words.get(column, column) for column in needed if column not in given]:
         raise InputError(f"{path} has no column {', '.join(lost)}: import the sheet with all its columns")
     given = given.reindex(columns=[*dict.fromkeys([*given, *asked, COMMENT, SKIP, SECONDS, "by"])])
     given["rater"] = given["rater"].replace(people)

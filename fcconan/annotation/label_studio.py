@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 LONGEST_TITLE = 50
+OPTIONAL, MEANINGS = "Comment (if you want to)", "What the grades mean"
 
 
 def configuration(texts: Sequence[str], questions: Sequence[Question]) -> str:
@@ -27,8 +28,9 @@ def configuration(texts: Sequence[str], questions: Sequence[Question]) -> str:
     """
     view = ET.Element("View")
     about = [name for name in texts if name != SHOWN][-1]  # the last judged text
+    words = questions[0].words
     for name in texts:
-        _header(view, TITLES[name], 4)
+        _header(view, words.get(name, TITLES[name]), 4)
         ET.SubElement(view, "Text", name=name, value=f"${name}")
     for question in questions:
         _header(view, question.title, 4)
@@ -37,7 +39,9 @@ def configuration(texts: Sequence[str], questions: Sequence[Question]) -> str:
         if question.low is None:
             control = ET.SubElement(view, "Choices", common | {"choice": "single-radio", "showInline": "false"})
             for name, meaning in question.meanings.items():
-                ET.SubElement(control, "Choice", value=name, hint=_literal(meaning))
+                # The alias is the answer in the export.
+                alias = {"alias": name} if name in words else {}
+                ET.SubElement(control, "Choice", alias, value=words.get(name, name), hint=_literal(meaning))
             continue
         if question.low == 1 and not question.decimals:
             ET.SubElement(view, "Rating", common | {"maxRating": str(question.high)})
@@ -46,10 +50,10 @@ def configuration(texts: Sequence[str], questions: Sequence[Question]) -> str:
             scale = {"min": str(question.low), "max": str(question.high), "step": step}
             ET.SubElement(view, "Number", common | scale)
         if question.meanings:
-            panel = ET.SubElement(ET.SubElement(view, "Collapse"), "Panel", value="What the grades mean")
+            panel = ET.SubElement(ET.SubElement(view, "Collapse"), "Panel", value=words.get(MEANINGS, MEANINGS))
             for grade, meaning in question.meanings.items():
                 _header(panel, f"{grade}: {meaning}", 6)
-    _header(view, "Comment (if you want to)", 5)
+    _header(view, words.get(OPTIONAL, OPTIONAL), 5)
     ET.SubElement(view, "TextArea", name=COMMENT, toName=about, rows="2", maxSubmissions="1", editable="true")
     ET.indent(view)
     return ET.tostring(view, encoding="unicode") + "\n"

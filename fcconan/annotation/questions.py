@@ -27,6 +27,7 @@ TITLES = {
 }
 CONTEXT = ("hate_speech", "references", "background")
 VERDICT = "agree_or_disagree"  # question for validators
+AGREE = "Do you agree with the answer that is shown?"
 VERDICTS = {"agree": "What is shown is right.", "disagree": "Something else would be right."}
 OTHER_WAY = {"a": "b", "b": "a"}
 
@@ -42,6 +43,7 @@ class Question(NamedTuple):
         low: Lowest grade; None for labels.
         high: Highest grade.
         decimals: Number of decimals of a grade.
+        words: Name of a label or a column -> word that raters read.
     """
 
     name: str
@@ -51,25 +53,27 @@ class Question(NamedTuple):
     low: int | None = None
     high: int = 0
     decimals: int = 0
+    words: Mapping[str, str] = {}
 
     @property
     def expected(self) -> list[str]:
-        """The labels, or the scale."""
+        """The labels as raters read them, or the scale."""
         if self.low is None:
-            return [*self.meanings]
+            return [self.words.get(name, name) for name in self.meanings]
         return [f"{self.low} to {self.high}{f', with up to {self.decimals} decimals' if self.decimals else ''}"]
 
     def value(self, given: Any) -> str | float:
-        """Parses an answer: a label in any case, as spreadsheets capitalise words, or a grade, also with decimal comma.
+        """Parses an answer: a label or its word in any case, as spreadsheets capitalise words, or a grade, also with
+        decimal comma.
 
         Raises:
             ValueError: The value is not a valid answer; the message states the expected values.
         """
-        text = str(given).strip()
+        text = normalise(str(given))
         if self.low is None:
-            label = next((name for name in self.meanings if name.casefold() == text.casefold()), None)
-            if label is not None:
-                return label
+            for name, word in zip(self.meanings, self.expected, strict=True):
+                if text.casefold() in (name.casefold(), word.casefold()):
+                    return name
         else:
             grade = to_number(text)
             if self.low <= grade <= self.high and round(grade, self.decimals) == grade:
@@ -88,14 +92,17 @@ def to_number(text: str) -> float:
 def questions(campaign: Campaign, round_name: str) -> list[Question]:
     """Returns the questions about every unit of a round."""
     if round_name == VALIDATION:
-        return [Question(VERDICT, "Validation", "Do you agree with the answer that is shown?", VERDICTS)]
+        words = campaign.task.words
+        text, meanings = words.get(AGREE, AGREE), {name: words.get(each, each) for name, each in VERDICTS.items()}
+        return [Question(VERDICT, words.get(VERDICT, "Validation"), text, meanings, words=words)]
     return task_questions(campaign.task)
 
 
 def task_questions(task: Task) -> list[Question]:
     """Returns the questions of a task about every unit."""
     if task.labels:
-        return [Question(LABEL, task.title, task.question, {label.name: label.meaning for label in task.labels})]
+        meanings = {label.name: label.meaning for label in task.labels}
+        return [Question(LABEL, task.title, task.question, meanings, words=task.words)]
     return [
         Question(
             each.name,
@@ -105,6 +112,7 @@ def task_questions(task: Task) -> list[Question]:
             each.low,
             each.high,
             each.decimals,
+            task.words,
         )
         for each in task.aspects
     ]
@@ -127,7 +135,7 @@ def handed_out(campaign: Campaign, round_name: str) -> "DataFrame":
         unit = units[each.unit_id]
         texts = shown_texts(campaign, each, unit, rows)
         if shown is not None:
-            texts[SHOWN] = _as_text(shown.get(each.key, {}), each.swapped)
+            texts[SHOWN] = _as_text(shown.get(each.key, {}), each.swapped, campaign.task.words)
         # Version 1: the first digits of the sha256 of the normalised texts.
         sha = short_hash(*(f"{name}={normalise(text)}" for name, text in texts.items()))
         ids = (campaign.settings.name, round_name, each.rater, each.unit_id, sha)
@@ -170,17 +178,13 @@ def turned(value: Any, swapped: bool) -> Any:
     return OTHER_WAY.get(value, value) if swapped and isinstance(value, str) else value
 
 
-def _as_text(row: Row, swapped: bool) -> str:
+def _as_text(row: Row, swapped: bool, words: Mapping[str, str]) -> str:
     """Returns further information, such as a label or other grades, as lines of text."""
-    lines = []
-    for name, value in row.items():
+
+    def said(value: Any) -> str:
         if isinstance(value, dict):
-            value = "; ".join(f"{key}: {_listed(inner)}" for key, inner in value.items())
-        if value is not None:
-            said = _listed(turned(value, swapped))
-            lines.append(said if name == SHOWN else f"{name}: {said}")
-    return "\n".join(lines)
+            return "; ".join(f"{said(key)}: {said(inner)}" for key, inner in value.items())
+        return ", ".join(map(said, value)) if isinstance(value, list) else words.get(value, str(value))
 
-
-def _listed(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    given = {name: turned(value, swapped) for name, value in row.items() if value is not None}
+    return "\n".join(said(value) if name == SHOWN else f"{said(name)}: {said(value)}" for name, value in given.items())

@@ -23,7 +23,8 @@ RECIPE = "recipe.yaml"
 DEFAULT_RULE = "released"
 HEAD = (
     "# Written by `fcconan annotate release`. It updates sources, tier rule and counts; other keys are retained.\n"
-    "# Edit them before you publish, above all homepage, card_licence, citation, card, and:\n"
+    "# Edit them before you publish, above all card, and:\n"
+    "# - card_licence, citation, and homepage (null if there is none): `publish` refuses `unknown`\n"
     "# - redistributable: true if everyone may have the texts; otherwise publish a folder built with --labels-only\n"
     "# - annotations_creators: expert-generated (trained annotators), crowdsourced, or machine-generated (simulated)\n"
     "# - language_creators, of the texts: found, expert-generated, crowdsourced or machine-generated\n"
@@ -124,7 +125,7 @@ def _recipe(campaign: Campaign, stage: Path, tables: Mapping[str, "DataFrame"], 
         "languages": [campaign.settings.language],
         "synthetic": synthetic,
         "annotations_creators": ["machine-generated" if synthetic else "expert-generated"],
-        "citation": f"@misc{{{name},\n  title = {{{title}}},\n}}\n",
+        "citation": f"@misc{{{name},\n  title = {{{title}}},\n  author = {{unknown}},\n  year = {{unknown}},\n}}\n",
     }
     for held in (data, data["card"]):
         held |= {key: value[task.unit] for key, value in held.items() if isinstance(value, dict) and task.unit in value}

@@ -7,7 +7,8 @@ A CSV sheet has a row for every unit, and an empty cell for every question:
     label ...                                       a column for every question, such as agree_or_disagree
     comment skip                                    optional; `skip` is true except for 0, no and false
 
-A column `seconds` is read if it exists. A row without answers is open.
+A column `seconds` is read if it exists. A row without answers is open. In a translated task, columns and labels have
+other words (`words`).
 
 Spreadsheets evaluate texts that begin like a formula. Such a text gets a `'` in front, which is removed by the import.
 """
@@ -23,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fcconan.annotation.campaigns import VALIDATION, Campaign
 from fcconan.annotation.label_studio import configuration, project
-from fcconan.annotation.questions import COMMENT, SHOWN, SKIP, TITLES, handed_out, questions
-from fcconan.data import check_names, content_folder, task_names, task_path
+from fcconan.annotation.questions import COMMENT, SHOWN, SKIP, TITLES, VERDICTS, handed_out, questions
+from fcconan.data import check_names, content_folder, in_language, task_names, task_path
 from fcconan.errors import InputError
 from fcconan.judging import load_task
 from fcconan.result import Result
@@ -81,7 +82,7 @@ def export_sheets(
     if not sheets:
         raise InputError(f"the round {round} has no open units: there is nothing to export")
     guide = guidelines(opened, round, tool)
-    title, language = escape(opened.task.title), escape(opened.settings.language)
+    title, language = escape(opened.task.title), escape(_language(opened))
     page = campaign_template("page.html").format(language=language, title=title, body=as_html(guide))
     files = {"guidelines.md": guide, "guidelines.html": page}
     if tool == "label-studio":
@@ -94,7 +95,8 @@ def export_sheets(
         seen = own.drop(columns=HIDDEN)
         if tool == "csv":
             file = f"{round}-{name}.csv"
-            files[file] = as_csv(seen.assign(**dict.fromkeys([*(each.name for each in asked), COMMENT, SKIP])))
+            empty = dict.fromkeys([*(each.name for each in asked), COMMENT, SKIP])
+            files[file] = as_csv(seen.assign(**empty).rename(columns=opened.task.words))
         else:
             file = f"{round}-{name}.json"
             files[file] = as_json([{"data": row} for row in seen.to_dict("records")])
@@ -154,9 +156,15 @@ def write(folder: Path, files: dict[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8", newline="")
 
 
-def campaign_template(name: str) -> str:
-    """Returns a template of the catalogue for campaigns, such as `care.md` or `recipe.yaml`."""
-    return (content_folder() / "annotations" / "campaigns" / name).read_text(encoding="utf-8")
+def campaign_template(name: str, language: str = "en") -> str:
+    """Returns a template of the catalogue for campaigns, such as `care.md`; in English if it is not translated."""
+    path = content_folder() / "annotations" / "campaigns" / name
+    return in_language(path, language).read_text(encoding="utf-8")
+
+
+def _language(campaign: Campaign) -> str:
+    """Returns the language that raters read."""
+    return campaign.settings.language if campaign.task.words else "en"
 
 
 def guidelines(campaign: Campaign, round_name: str, tool: str) -> str:
@@ -166,23 +174,26 @@ def guidelines(campaign: Campaign, round_name: str, tool: str) -> str:
     equals the task in the catalogue; otherwise text generated from the task, so that guidelines never contradict the
     task. An introduction explains reviews and validation, and a section at the end the columns of a sheet.
     """
-    name = campaign.task.name
+    name, words = campaign.task.name, campaign.task.words
     files = [campaign.folder / "guidelines.md"]
     if name in task_names() and load_task(name) == campaign.task:
         files.append(task_path(name).with_name("guidelines.md"))
     own = next((file.read_text(encoding="utf-8") for file in files if file.is_file()), None)
     text = _from_task(campaign) if own is None else own
     if round_name == VALIDATION or campaign.shown(round_name) is not None:
-        where = f"in the column `{SHOWN}`" if tool == "csv" else f'under "{TITLES[SHOWN]}"'
-        template = campaign_template("validation.md" if round_name == VALIDATION else "review.md")
-        text = f"{template.format(where=where)}\n{text}"
+        where = words.get(SHOWN, SHOWN if tool == "csv" else TITLES[SHOWN])
+        agree, disagree = (words.get(name, name) for name in VERDICTS)
+        template = campaign_template("validation.md" if round_name == VALIDATION else "review.md", _language(campaign))
+        text = f"{template.format(where=where, agree=agree, disagree=disagree)}\n{text}"
     if tool != "csv":
         return text
     answers = []
     for each in questions(campaign, round_name):
-        expected = each.expected if each.low is not None else [f"`{name}`" for name in each.meanings]
-        answers.append(f"  - `{each.name}`: {', '.join(expected)}")
-    return f"{text.rstrip()}\n\n" + campaign_template("sheet.md").format(answers="\n".join(answers))
+        expected = each.expected if each.low is not None else [f"`{label}`" for label in each.expected]
+        answers.append(f"  - `{words.get(each.name, each.name)}`: {', '.join(expected)}")
+    columns = {name: words.get(name, name) for name in (COMMENT, SKIP)}
+    how = campaign_template("sheet.md", _language(campaign)).format(answers="\n".join(answers), **columns)
+    return f"{text.rstrip()}\n\n{how}"
 
 
 def _from_task(campaign: Campaign) -> str:
@@ -191,10 +202,11 @@ def _from_task(campaign: Campaign) -> str:
     for question in questions(campaign, ""):
         if task.aspects:
             parts += [f"## {question.title}", question.text]
-        rows = [f"| `{key}` | {' '.join(meaning.split())} |" for key, meaning in question.meanings.items()]
+        said = {question.words.get(key, key): meaning for key, meaning in question.meanings.items()}
+        rows = [f"| `{key}` | {' '.join(meaning.split())} |" for key, meaning in said.items()]
         parts.append("\n".join([f"| {'Label' if question.low is None else 'Grade'} | Meaning |", "|---|---|", *rows]))
         if question.decimals:
             parts.append(f"Grades may have up to {question.decimals} decimals.")
     if task.rules:
         parts += ["## How to work", "\n".join(f"- {rule}" for rule in task.rules)]
-    return "\n\n".join([*parts, campaign_template("care.md")])
+    return "\n\n".join([*parts, campaign_template("care.md", _language(campaign))])

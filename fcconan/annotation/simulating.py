@@ -64,6 +64,7 @@ def simulate(
     opened, out = Campaign(Path(campaign)), Path(out)
     seed = derived_seed(opened.settings.seed, f"simulate {round}", seed)
     truth, shown, files, rows = _truth(opened), opened.shown(round) or {}, {}, []
+    words: Any = opened.task.words
     empty = dict.fromkeys([*(each.name for each in questions(opened, round)), COMMENT, SKIP])
     for rater, own in raters_sheets(opened, round).items():
         answers = []
@@ -77,9 +78,11 @@ def simulate(
                 seen = shown[rater, unit_id].get("grades") or shown[rater, unit_id]
                 far = (abs(said[name] - seen[name]) > WITHIN if name != LABEL else said != seen for name in said)
                 said = {VERDICT: "disagree" if any(far) else "agree"}
-            answers.append(empty | {name: turned(value, swapped) for name, value in said.items()})
+            told = {name: turned(value, swapped) for name, value in said.items()}
+            answers.append(empty | {name: words.get(value, value) for name, value in told.items()})
         file = f"{round}-{rater}.csv"
-        files[file] = as_csv(own.drop(columns=HIDDEN).join(DataFrame(answers, own.index, dtype=object)))
+        filled = own.drop(columns=HIDDEN).join(DataFrame(answers, own.index, dtype=object))
+        files[file] = as_csv(filled.rename(columns=words))
         skipped = sum(answer[SKIP] is not None for answer in answers)
         rows.append({"rater": rater, "units": len(own), "skipped": skipped, "file": str(out / file)})
     right = [

@@ -108,6 +108,7 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
         card=recipe.card,
         **vars(built),
         **{name: manifest[name] for name in ("statistics", "labels_only", "tier_rule", "left_out")},
+        package=manifest["package"]["version"],
         version=f"{manifest['package']['version']}+{manifest['fingerprint']}",
         own_recipe=recipe.name not in recipe_names(),
         columns=_columns_in_markdown(by_config),

@@ -16,6 +16,7 @@ from .content import (
     content_folder as content_folder,
     count_noun as count_noun,
     did_you_mean as did_you_mean,
+    in_language as in_language,
     read_yaml as read_yaml,
     recipe_names as recipe_names,
     recipe_path as recipe_path,

@@ -127,6 +127,12 @@ def task_path(name: str) -> Path:
     return catalogue_entry("task", str(Path(name) / "task.yaml") if is_folder else name, _entries("task"))
 
 
+def in_language(path: Path, language: str) -> Path:
+    """Returns the translation of a file, such as `task.fr.yaml` of `task.yaml`; the file itself if there is none."""
+    translated = path.with_suffix(f".{language}{path.suffix}")
+    return translated if translated.is_file() else path
+
+
 def catalogue_entry(
     kind: str, name: str, known: Mapping[str, Path], suffixes: tuple[str, ...] = (".yaml", ".yml")
 ) -> Path:

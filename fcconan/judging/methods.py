@@ -209,7 +209,7 @@ def plan_rating(
         f"prompt-{short_hash(*hashes)[:6]}": own is not None,
     }
     identity = {
-        "task": f"{task.name}@{short_hash(task.model_dump_json())}",
+        "task": f"{task.name}@{short_hash(task.model_dump_json(exclude={'words'}))}",
         "method": method,
         "prompts": short_hash(*hashes),
         "samples": samples,

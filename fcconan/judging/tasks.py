@@ -97,6 +97,7 @@ class Task(_Strict):
         labels: Labels to choose from.
         rules: Rules for the raters, a sentence each.
         explain: Whether raters explain each grade with a sentence that cites the texts.
+        words: Name of a label or a column, or an English phrase -> words in the language of the raters.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -108,6 +109,7 @@ class Task(_Strict):
     labels: list[Label] = []
     rules: list[Text] = []
     explain: bool = False
+    words: dict[str, Text] = {}
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -116,6 +118,8 @@ class Task(_Strict):
         names = [aspect.name for aspect in self.aspects] + [label.name for label in self.labels]
         if len(set(names)) < len(names):
             raise ValueError("two aspects or labels have the same name: rename one")
+        if len({*self.words.values()}) < len(self.words):
+            raise ValueError("two names have the same word, so that answers cannot be read: change one")
         return self
 
     def aspect(self, name: str) -> Aspect:
@@ -148,11 +152,11 @@ def load_task(name: str | Path) -> Task:
 def dump_task(task: Task) -> str:
     """Returns the YAML text of a task file, which `load_task` reads as an equal task.
 
-    Empty lists (of labels, steps) are left out; all other settings are included, so that they can be edited.
+    Empty parts (labels, steps, words) are left out; all other settings are included, so that they can be edited.
     """
     found = task.model_dump()
     for part in (found, *found["aspects"]):
-        for key in [key for key, value in part.items() if value == [] and key != "context"]:
+        for key in [key for key, value in part.items() if value in ([], {}) and key != "context"]:
             del part[key]
     return yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110)
 

@@ -16,6 +16,7 @@ from fcconan.data import (
     one_line,
     quiet_hub,
     read_manifest,
+    recipe_names,
     short_hash,
 )
 from fcconan.errors import InputError, RemoteError
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 PLACEHOLDER = "PATH_OR_REPOSITORY"
 INITIAL_FILES = {".gitattributes", CARD}  # of a repository that the Hub or its owner created
 _CALL = re.compile(rf'load_dataset\("{PLACEHOLDER}", "[^"\n]*", split="[^"\n]*"(?=\))')
+# Placeholders that `annotate release` writes: key of the recipe -> text of the card.
+UNSTATED = {"card_licence": "\nlicense: unknown\n", "homepage": "\nHomepage: unknown\n", "citation": " = {unknown}"}
 _VERSION = "(version of the package that built it, and a fingerprint of the content)."
 ADVICE = {
     401: "set HF_TOKEN, or run `hf auth login` again",
@@ -54,7 +57,7 @@ def publish(
     Args:
         folder: Dataset folder that `build` wrote.
         repo_id: Dataset repository on the Hub: OWNER/NAME. It is created if necessary.
-        dry_run: Check everything, and send nothing.
+        dry_run: Check everything, and send nothing. Without a network, the repository is not checked.
         tag: Name of the version; default: one that changes with the content.
         private: Make the repository private.
         gated: Require readers to request access, which is granted at once (auto) or by hand (manual).
@@ -91,14 +94,27 @@ def publish(
         stage = Path(temporary) / "dataset"
         _copy(source, stage, manifest)
         restricted = check_texts(stage, manifest, may_redistribute=may_redistribute)
+        card = (stage / CARD).read_text(encoding="utf-8")
+        unstated = [key for key, text in UNSTATED.items() if text in card]
+        if unstated and manifest["name"] not in recipe_names():  # of a recipe of the catalogue, the authors state none
+            raise InputError(
+                f"the card of {manifest['name']} has placeholders, `unknown` in {', '.join(unstated)}: state them in "
+                "the recipe (homepage: null if there is none), and build again"
+            )
         example = _name_repository(stage, manifest, repo_id, tag)
         _check_loading(stage, Path(temporary) / "cache")
         with _client(repo_id, dry_run=dry_run) as api:
-            remote = api and _find(api, repo_id)
+            try:
+                remote = _find(api, repo_id)
+            except Exception as error:
+                if not dry_run or getattr(error, "response", None) is not None:
+                    raise
+                remote = None
+                notes.append(f"The Hub was not reached ({one_line(error, 100)}): {repo_id} was not checked.")
             check_plan(repo_id, remote, restricted, private=private, gated=gated)
-            is_there = _check_contents(api, repo_id, remote, stage, tag) if api and remote else False
+            is_there = _check_contents(api, repo_id, remote, stage, tag) if remote else False
             commit = None
-            if api and not dry_run:
+            if not dry_run:
                 if remote is None:
                     api.create_repo(repo_id, repo_type="dataset", private=private)
                     remote = api.dataset_info(repo_id)
@@ -184,19 +200,16 @@ def _check_loading(stage: Path, cache: Path) -> None:
 
 
 @contextmanager
-def _client(repo_id: str, *, dry_run: bool) -> "Iterator[HfApi | None]":
-    """Yields a client of the Hub; None for a dry run offline. Its errors become one line without the token.
+def _client(repo_id: str, *, dry_run: bool) -> "Iterator[HfApi]":
+    """Yields a client of the Hub. Its errors become one line without the token.
 
     Raises:
         InputError: There is no token.
         RemoteError: The Hub failed or refused a request.
     """
-    from huggingface_hub import HfApi, constants, get_token
+    from huggingface_hub import HfApi, get_token
 
     token = get_token()
-    if dry_run and constants.HF_HUB_OFFLINE:
-        yield None
-        return
     if token is None and not dry_run:
         raise InputError(
             "no token of the Hugging Face Hub was found: set HF_TOKEN, or run `hf auth login`, with a token that has "

@@ -171,7 +171,7 @@ def test_a_review_shows_the_grades_of_the_others(tmp_path: Path) -> None:
     assert given["shown"] == "you said: relevance: 5\nthe others said: relevance: 1, 2"
     told = " ".join(exported(campaign, round="review")["guidelines.md"].split())
     assert told.startswith("# Guidelines: a second look")
-    assert "What you and they said is shown in the column `shown`. Answer once more" in told
+    assert 'What you and they said is shown under "shown". Answer once more' in told
     in_studio = exported(campaign, round="review", tool="label-studio")["guidelines.md"]
     assert 'said is shown under "For your information". Answer' in in_studio
 

@@ -1,6 +1,7 @@
 """A whole campaign without people, from two lists of texts to a dataset, with planted errors that are recovered."""
 
 import json
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,25 @@ def test_the_numbers_of_every_step_fit_together(work: Path) -> None:
     assert validated["agreement"][0]["n"] == sum(number == 2 for number in checked.values()) > 20
     assert sizes["diamond"] <= sizes["gold"] <= sizes["silver"] < sizes["bronze"]
     assert len(loaded(work, "corpus")) == 25
+
+
+def test_a_dataset_is_published_when_its_card_has_no_placeholder(work: Path, run_cli: RunCli, tmp_path: Path) -> None:
+    shutil.copytree(work / "data", tmp_path / "data")
+    recipe, folder = tmp_path / "data" / "recipe.yaml", tmp_path / "labels"
+    for placeholder, stated, left in (
+        ("", "", "card_licence, homepage, citation"),
+        ("{unknown}", "{The people of Tarn}", "card_licence, homepage"),
+        ("card_licence: unknown", "card_licence: cc-by-4.0", "homepage"),
+        ("homepage: unknown", "homepage: null", ""),
+    ):
+        recipe.write_text(recipe.read_text("utf-8").replace(placeholder, stated), encoding="utf-8")
+        assert run_cli("build", recipe, "--out", folder, "--labels-only", "--force").returncode == 0
+        done = run_cli("publish", folder, "my-name/tarn", "--dry-run")
+        if left:
+            said = f"the card of campaign has placeholders, `unknown` in {left}: state them in the recipe"
+            assert (done.returncode, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done.stderr
+        else:
+            assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_same_arguments_change_nothing(work: Path, run_cli: RunCli) -> None:

@@ -88,6 +88,8 @@ def test_the_card(tmp_path: Path, recipe: str) -> None:
     assert (card["title"], card["license"], card["homepage"]) == ("Small", "apache-2.0", "https://example.org/small")
     assert card["pretty_name"] == "Small (synthetic)"
     assert card["citation"] == "@misc{small, title = {{Small}}}"
+    assert text.count("```bibtex\n") == 2
+    assert f"author = {{{{The fcconan maintainers}}}},\n  version = {{{fcconan.__version__}}}," in text
     configs = {config["config_name"]: config for config in card["configs"]}
     assert configs["gold-corpus"]["data_files"] == configs["corpus"]["data_files"]
     assert configs["gold-corpus"]["version"] == read_manifest(tmp_path / "out")["versions"]["corpus"]

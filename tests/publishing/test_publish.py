@@ -116,6 +116,18 @@ def test_a_dry_run_sends_nothing_and_needs_no_token(
     assert hub.log == []
 
 
+def test_a_dry_run_needs_no_network(hub: Hub, built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # nothing listens there
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    found = publish(str(built / "labels"), REPO, dry_run=True)
+    assert (found.identity["visibility"], found.identity["commit"]) == ("public", None)
+    assert found.notes[0].startswith("The Hub was not reached (")
+    assert found.notes[0].endswith("): my-name/small was not checked.")
+    with pytest.raises(RemoteError, match="publishing my-name/small failed"):
+        publish(str(built / "labels"), REPO)
+    assert hub.log == []
+
+
 def test_restricted_texts_need_a_confirmation_and_a_closed_repository(hub: Hub, built: Path) -> None:
     with pytest.raises(
         InputError,
