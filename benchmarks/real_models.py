@@ -46,6 +46,7 @@ class Run:
         (self.mpnet,) = (path.parent for path in (environment / "mpnet").rglob("modules.json"))
         self.gemma = environment / "gemma"
         self.tables: dict[str, pd.DataFrame] = {}
+        self.grades: dict[str, dict[str, dict[str, float]]] = {}  # by model, aspect and reply of cn-ranking
         self._times = environment / "times.json"
         self.times: dict[str, dict[str, float]] = json.loads(self._times.read_text()) if self._times.exists() else {}
 
@@ -168,6 +169,9 @@ def rating(run: Run, steps: Path) -> None:
         own = pd.concat(part)
         unread = own.assign(reason=own["reason"].fillna("read")).groupby(["rater", "reason"]).size()
         run.tables[f"{name}_answers"] = unread.rename("n").reset_index()
+    costs = pd.DataFrame(run.times).T.filter(regex="^(methods|rating)", axis=0)
+    per_request = costs[["seconds", "tokens"]].div(costs["requests"], axis=0).round(1)
+    run.tables["methods_times"] = costs[["requests"]].join(per_request).rename_axis("method").reset_index()
 
 
 def retrieval(run: Run) -> None:
@@ -202,11 +206,10 @@ def retrieval(run: Run) -> None:
         if protocol == "paper":
             run.tables["retrieval_paper"] = found.shown("tiers")
         else:
+            judged = found.shown("judged_only")
             run.tables[f"retrieval_{protocol}"] = found.shown("systems")
-            run.tables[f"retrieval_{protocol}_judged"] = judged = found.shown("judged_only")
             run.tables[f"retrieval_{protocol}_judged"] = judged[judged["partition"].isin(["silver", "bronze"])]
             run.tables[f"retrieval_{protocol}_message_auc"] = found.shown("message_auc")
-            run.tables[f"retrieval_{protocol}_differences"] = found.shown("differences")
     run.tables["retrieval_failures"] = pd.concat(failures)
 
 
@@ -345,12 +348,15 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     """Ranks the generated replies among those of cn-ranking, by the learned rater and by Qwen."""
     replies = pd.concat([messages_of(run)[1], generated[generated["text"].notna()]], ignore_index=True)
     replies = replies[["reply_id", "item_id", "hate_speech", "text", "system"]]
+    ids = replies["reply_id"].to_numpy()
     # Equal replies of two systems are one reply each.
     replies["reply_id"] = replies["item_id"] + " " + replies["system"]
     rubric = run.rate("tournament", replies, task="cseval", aspect=("suitableness",))
     named = f"learned:{learned(run)}"
     by_features = fcconan.rate(replies, model=named, aspect=("suitableness",)).to_frame("ratings")
     ratings = pd.concat([rubric, by_features], ignore_index=True)
+    released = replies["system"].isin(messages_of(run)[1]["system"]).to_numpy()
+    run.grades = {"qwen": {"suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}}
     ranked = fcconan.rank(ratings, aspect=("suitableness",), bootstrap=Bootstrap(RESAMPLES))
     means = ranked.to_frame("systems").pivot(index="system", columns="rater", values="value")
     places = means.rank(ascending=False).add_prefix("place ").astype(int)
@@ -367,6 +373,96 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     run.tables["tournament_people"] = pd.DataFrame(rows)
 
 
+# Part -> title, what was run, and the tables with their captions.
+SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "retrieval": (
+        "Retrieval",
+        "`fcconan bench fc-conan --protocol PROTOCOL`; intervals over 45 HS. Qwen answers in the place of GPT-4o.",
+        {
+            "retrieval_paper": "Protocol `paper`: average, minimum, maximum and CV (percent) over tiers, as in Table 4",
+            "retrieval_sound": "Protocol `sound`: NDCG@10",
+            "retrieval_sound_judged": "Protocol `sound`: NDCG@10 on judged CNs only",
+            "retrieval_cross-validated": "Protocol `cross-validated`: NDCG@10",
+            "retrieval_cross-validated_judged": "Protocol `cross-validated`: NDCG@10 on judged CNs only",
+            "retrieval_cross-validated_message_auc": "Message AUC, and its differences from MiniLM",
+            "retrieval_failures": "Answers that could not be read",
+        },
+    ),
+    "generation": (
+        "Generation",
+        "`fcconan generate MESSAGES --model MODEL --strategy STRATEGY` and `fcconan metrics`; 20 messages.",
+        {"generation": "Replies to 20 messages. `reference` has no reference left for BLEU and ROUGE"},
+    ),
+    "finetuning": (
+        "Fine-tuning",
+        "Gemma 3 270M (base): `fcconan finetune PAIRS --model FOLDER --max-steps 200 --batch-size 4`.",
+        {
+            "finetuning": "Perplexity of held-out pairs, before (step 0) and after; time and memory of the run",
+            "finetuning_pairs": "Pairs",
+        },
+    ),
+    "rating": (
+        "Rating",
+        "`fcconan judge rate REPLIES --task cseval --aspect ASPECT`; Spearman's correlation with people over 100 rows.",
+        {
+            "rating": "Correlation with people",
+            "rating_answers": "Answers",
+        },
+    ),
+    "methods": (
+        "Rating methods",
+        "`fcconan judge rate REPLIES --task cseval --aspect relevance --rating-method METHOD`; 30 of the 100 rows.",
+        {
+            "methods": "Correlation with people's relevance",
+            "methods_answers": "Answers",
+            "methods_times": "Requests",
+            "grounded": "Grades of the grounded judge: number, mean and standard deviation",
+        },
+    ),
+    "calibration": (
+        "Calibration (Auto-CSEval)",
+        "`fcconan judge calibrate REPLIES --aspect relevance --trials 1 --keep 1`; 75 rows.",
+        {
+            "calibration": "Correlation with people on rows that the search has not seen",
+            "calibration_gain": "Gain",
+            "calibration_candidates": "Candidates, with their correlation on the second part",
+        },
+    ),
+    "comparing": (
+        "Comparing",
+        "`fcconan judge compare REPLIES`, both orders; 100 pairs of cn-ranking that a majority of people decided.",
+        {
+            "comparing": "Agreement with the majority, a tie being half; intervals over 20 messages",
+            "comparing_orders": "Shares of the places of winners, and of flips",
+            "comparing_biases": "Share of wins of the longer reply, and of the reply shown first",
+        },
+    ),
+    "tournament": (
+        "Tournament",
+        "`fcconan judge rate REPLIES --task cseval --aspect suitableness` and `fcconan rank`; 20 messages. The learned "
+        "rater leaves out replies to a message, or with a text, of its training.",
+        {
+            "tournament": "Mean suitableness of systems",
+            "tournament_places": "Places",
+            "tournament_tau": "Kendall's tau-b between both orders",
+            "tournament_people": "Agreement with people on all pairs that a majority decided, a tie being half",
+        },
+    ),
+}
+MODELS = f"""\
+Qwen2.5-Coder-1.5B-Instruct (Q4_K_M, `{QWEN}`, Apache-2.0) ran behind llama-cpp-python's server
+with temperature 0; Gemma 3 270M (base, converted from Q4_K_M), all-MiniLM-L6-v2 and all-mpnet-base-v2 on the same two
+cores. Seconds include other work on the machine. Small models give modest results: the tables show that each step runs
+with real weights. They hold no texts of the data and no generated replies. Intervals are 95 % intervals.
+
+The command is `python benchmarks/real_models.py .venv-models`, after `make check-models`. It writes this page.
+
+## Plan
+
+The plan was committed before the first result.
+"""
+
+
 def to_markdown(table: pd.DataFrame) -> str:
     """Returns a table in Markdown."""
     texts = table.map(lambda cell: f"{cell:.3f}" if isinstance(cell, float) and cell % 1 else str(cell))
@@ -375,18 +471,43 @@ def to_markdown(table: pd.DataFrame) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def write(run: Run) -> None:
+    """Writes the page and the results of the parts that are finished."""
+    done = {part: each for part, each in SECTIONS.items() if {*each[2]} <= {*run.tables}}
+    page = f"# Real models\n\n{MODELS}\n{PLAN.read_text(encoding='utf-8').strip()}\n"
+    if rest := [each[0] for part, each in SECTIONS.items() if part not in done]:
+        page += f"\nNot finished yet: {', '.join(rest)}.\n"
+    for part, (title, about, tables) in done.items():
+        own = [each for name, each in run.times.items() if name.partition(":")[0] == part]
+        sums = pd.DataFrame(own).sum()
+        page += f"\n## {title}\n\n{about}"
+        if own:
+            page += f" {sums['requests']:.0f} requests; {sums['seconds'] / sums['requests']:.1f} s and "
+            page += f"{sums['tokens'] / sums['requests']:.0f} tokens each."
+        page += "\n" + "".join(f"\n{caption}:\n\n{to_markdown(run.tables[name])}" for name, caption in tables.items())
+    PAGE.write_text(page, encoding="utf-8")
+    tables = {
+        name: json.loads(run.tables[name].to_json(orient="records")) for each in done.values() for name in each[2]
+    }
+    RESULTS.write_text(json.dumps({"tables": tables, "cn_ranking": run.grades}, indent=1) + "\n", encoding="utf-8")
+
+
 def main(environment: Path) -> None:
-    """Runs all parts and writes the page."""
+    """Runs all parts, and writes the page after each."""
     run = Run(environment)
     with serving(environment):
         steps = calibration(run)
+        write(run)
         rating(run, steps)
+        write(run)
         replies = generation(run)
+        write(run)
         comparing(run)
+        write(run)
         tournament(run, replies)
+        write(run)
         retrieval(run)
-    for name, table in run.tables.items():
-        print(f"\n{name}\n{to_markdown(table)}")
+        write(run)
 
 
 if __name__ == "__main__":

@@ -144,6 +144,18 @@ def test_failed_ratings_are_missing_and_too_many_of_them_exclude_a_candidate(tmp
         run(tmp_path, drafter=copied)
 
 
+def test_a_drafter_may_repeat_the_examples_of_the_request_beside_the_steps(tmp_path: Path) -> None:
+    """As Qwen2.5-Coder 1.5B did. Two lists of steps are none."""
+
+    def repeats(call: ChatRequest) -> str:
+        return json.dumps({**json.loads(write(call)), "examples": json.loads(call.messages[1]["content"])["examples"]})
+
+    assert run(tmp_path, drafter=Rule(repeats)).tables["steps"]["step"].tolist() == STEPS["good"]
+    twice = Rule(lambda call: '{"steps": ["Look."], "steps": ["Read."]}')
+    with pytest.raises(InputError, match="10 failed: no_list"):
+        run(tmp_path, drafter=twice)
+
+
 def test_replies_with_a_common_cn_are_in_one_part(tmp_path: Path) -> None:
     rows = [{**row, "text": "They play." if n < 3 else row["text"]} for n, row in enumerate(ROWS)]
     judge = Rule(

@@ -143,8 +143,9 @@ def _from_json(text: str) -> list[str] | StepsReason:
         data = json.loads(text, object_pairs_hook=list)
     except (ValueError, RecursionError):
         return "broken_json"
-    if isinstance(data, list) and len(data) == 1 and isinstance(data[0], tuple) and data[0][0] == "steps":
-        data = data[0][1]
+    if isinstance(data, list) and data and isinstance(data[0], tuple):  # models repeat other keys of the request
+        named = [each for key, each in data if key == "steps"]
+        data = named[0] if len(named) == 1 else None
     if not isinstance(data, list) or not data or not all(isinstance(step, str) for step in data):
         return "no_list"
     return [well_formed(step) for step in data]
