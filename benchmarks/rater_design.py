@@ -63,6 +63,7 @@ ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
 COUNTS = {0: 150, 1: 30, 2: 2, 3: 150, 4: 30, 9: 1, 10: 1, 11: 1, 12: 1}
 BLOCKS = ("message", "reply", "product", "difference")
 RBF = {"gamma": 0.6, "alpha": 1.0}
+CHOSEN = "cosine, smooth, surface .7"
 # Name -> surface features, blocks of embeddings, clipping, regression, its settings, weight of surface features.
 DESIGNS: dict[str, tuple[str, tuple[str, ...], bool, str, dict[str, Any], float]] = {
     "surface, linear, as before": ("before", (), False, "ridge", {"alpha": 10.0}, 1.0),
@@ -175,6 +176,16 @@ def unified(values: Floats) -> Floats:
     return (values[:, 0] + values[:, 1] + 6 - values[:, 2] + 2 * values[:, 3] - 1) / 4
 
 
+def folds_of(replies: pd.DataFrame, groups: npt.NDArray[np.int64]) -> dict[str, list[tuple[Any, Any]]]:
+    """Returns positions of training and test rows of CSEval for each split."""
+    everything = np.arange(len(replies))
+    found: dict[str, list[tuple[Any, Any]]] = {"messages": [*GroupKFold(5).split(everything, groups=groups)]}
+    for name, part in (("systems", replies["system"] == "dialogpt"), ("rounds", replies["round"])):
+        halves = [everything[part], everything[~part]]
+        found[name] = [(train[~np.isin(groups[train], groups[test])], test) for train, test in (halves, halves[::-1])]
+    return found
+
+
 def main() -> None:
     """Compares the designs and writes the table."""
     replies, values = rated()
@@ -190,11 +201,7 @@ def main() -> None:
         ~np.isin(own, of_others) & ~texts.isin(others["text"]).to_numpy(),
         ~np.isin(own, of_hs) & ~texts.isin(cn["counter_narrative"]).to_numpy(),
     ]
-    everything = np.arange(len(replies))
-    splits: dict[str, list[tuple[Any, Any]]] = {"messages": [*GroupKFold(5).split(everything, groups=own)]}
-    for name, part in (("systems", replies["system"] == "dialogpt"), ("rounds", replies["round"])):
-        halves = [everything[part], everything[~part]]
-        splits[name] = [(train[~np.isin(own[train], own[test])], test) for train, test in (halves, halves[::-1])]
+    splits = folds_of(replies, own)
     rows = []
     for name, (surface, blocks, *how) in DESIGNS.items():
         features = [each.of(surface, blocks) for each in sets]
