@@ -13,8 +13,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
 
-from fcconan import Bootstrap, InputError, Rows, correlate, train_rater
-from fcconan.data import read
+from fcconan import Bootstrap, InputError, Rows, correlate, rate, train_rater
+from fcconan.data import file_sha256, read
 from fcconan.judging import rate_learned
 from tests.conftest import RunCli
 
@@ -263,3 +263,24 @@ def test_mistakes_about_the_rater_are_named(tmp_path: Path) -> None:
     train_rater(long(rated()), out=tmp_path / "mine", encoder="none", bootstrap=NONE)
     with pytest.raises(InputError, match=r"^unknown aspect 'ton': did you mean 'tone'\?"):
         rate_learned(tmp_path / "mine", new_replies("One."), ["ton"])
+
+
+@pytest.mark.upstream
+def test_a_named_rater_is_trained_on_the_independent_rows(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FCCONAN_CACHE", str(tmp_path / "cache"))
+    others = rated(4).drop_duplicates("reply_id").assign(item_id="i")
+    first = rate(others, model="learned:cseval-surface", aspect=("suitableness",))
+    [folder] = (tmp_path / "cache" / "raters").glob("*/cseval-surface")
+    assert first.signature.endswith(f"|model:learned:cseval-surface@{file_sha256(folder / 'rater.json')[:12]}")
+    # By hand: the means of the annotators in the first 1500 rows, of which 7 have no rating on the scale.
+    ratings = read("ratings", "cseval", rows=Rows("test", filter={"rater": ("annotators",)}))[0]
+    order = ratings["reply_id"].drop_duplicates()[:1500]
+    values = ratings[ratings["aspect"] == "suitableness"].set_index("reply_id")["value"].reindex(order).dropna()
+    features, means = saved(folder)
+    assert sorted(means[:, 3]) == sorted(values) and len(values) == 1493
+    assert first.tables["ratings"]["rater"].tolist() == ["learned:cseval-surface"] * 4
+    written = (folder / "rater.json").stat().st_mtime_ns
+    again = rate(others, model="learned:cseval-surface", aspect=("suitableness",))
+    assert again.to_json() == first.to_json() and (folder / "rater.json").stat().st_mtime_ns == written
