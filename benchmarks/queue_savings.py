@@ -10,7 +10,7 @@
 - stopping: judgements and recall when the queue reports that a target is reached, and how often an interval is ever
   wrong, on FC-CONAN and on simulated labels.
 - size: seconds for one fit, up to a million pairs.
-- tiers: the default queue on all four tiers; with `--encoder FOLDER`, with this encoder in the place of MiniLM, and
+- tiers: the default queue on all four tiers; with `--encoder FOLDER`, with this encoder instead of MiniLM, and
   with the scores of both.
 
 Savings are relative to the mean of random orders. The scores are the similarity of HS and CN, and the sum of

@@ -3,7 +3,7 @@
 The plan, committed before any rater of this script saw a verdict of people on cn-ranking:
 
 1. Data of the choice: the independent rows of CSEval that people rated, CSEval's groups of ranked replies, and
-   FC-CONAN's labels. What was known before from earlier tests on cn-ranking: designs like these agree with people in
+   FC-CONAN's labels. Known before, from earlier tests on cn-ranking: designs like these agree with people in
    .65 to .77 of the pairs, some replies there loop, and designs differ most on them. This test set is not untouched.
 2. Splits. `messages`: five folds of leakage groups. `systems`: trained on the rows of one system (`dialogpt`; the
    unknown ones), tested on the other. `rounds`: trained on one round, tested on the other. All three: mean Spearman

@@ -213,7 +213,7 @@ def rate_learned(
     Returns:
         One rating for each reply and aspect, in the columns of a Rating, within the scale of the aspect. `distance` is
         the cosine distance of the reply to the nearest one of the training; of a rater without encoder it is the
-        Euclidean distance of standardised surface features. `explanation` says where this distance is above the 99 %
+        Euclidean distance of standardised surface features. `explanation` marks where this distance is above the 99 %
         quantile of the training replies out of fold. And notes.
 
     Raises:
