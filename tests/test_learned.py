@@ -278,7 +278,7 @@ def test_a_named_rater_is_trained_on_the_independent_rows(
     ratings = read("ratings", "cseval", rows=Rows("test", filter={"rater": ("annotators",)}))[0]
     order = ratings["reply_id"].drop_duplicates()[:1500]
     values = ratings[ratings["aspect"] == "suitableness"].set_index("reply_id")["value"].reindex(order).dropna()
-    features, means = saved(folder)
+    _, means = saved(folder)
     assert sorted(means[:, 3]) == sorted(values) and len(values) == 1493
     assert first.tables["ratings"]["rater"].tolist() == ["learned:cseval-surface"] * 4
     written = (folder / "rater.json").stat().st_mtime_ns
