@@ -253,7 +253,7 @@ def rate_learned(
         notes += (f"{far.sum()} of {len(rest)} replies resemble no reply that {saved['name']} was trained on.",)
     rated = _ratings(rest, values, scales.set_index("aspect").loc[[*chosen]].reset_index(), saved["name"])
     rated["reason"] = rated["reason"].mask(rated["value"].isna(), "empty_reply")
-    rated["explanation"] = np.where(np.repeat(far, len(chosen)), "resembles no reply of the training", None)
+    rated["explanation"] = ["resembles no reply of the training" if each else None for each in far for _ in chosen]
     return rated.assign(distance=np.repeat(distance, len(chosen))), notes
 
 
