@@ -10,12 +10,14 @@
 - stopping: judgements and recall when the queue reports that a target is reached, and how often an interval is ever
   wrong, on FC-CONAN and on simulated labels.
 - size: seconds for one fit, up to a million pairs.
+- tiers: the default queue on all four tiers; with `--encoder FOLDER`, with this encoder instead of MiniLM, and
+  with the scores of both.
 
 Savings are relative to the mean of random orders. The scores are the similarity of HS and CN, and the sum of
 this similarity and of the one propagated through the training pairs; neither uses labels of the pairs.
 
-Run it with `python benchmarks/queue_savings.py FOLDER [--json FILE] [--seeds N] [--part NAME]`, where FOLDER is the
-output of `fcconan build fc-conan`.
+Run it with `python benchmarks/queue_savings.py FOLDER [--json FILE] [--seeds N] [--part NAME] [--encoder FOLDER]`,
+where FOLDER is the output of `fcconan build fc-conan`.
 """
 
 import argparse
@@ -46,7 +48,7 @@ from fcconan.annotation.queue_model import (
 )
 from fcconan.data import make_cn_id, make_hs_id
 from fcconan.errors import InputError
-from fcconan.retrieval import SentenceEncoder, TrainingPair
+from fcconan.retrieval import MINILM, SentenceEncoder, TrainingPair
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)
@@ -68,14 +70,14 @@ class Pairs:
         lexical: The same pairs with TF-IDF instead of the encoder, and without training pairs.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, encoder_name: str = MINILM) -> None:
         rows, training_pairs = read_pairs(folder)
         queries = {row["hs_id"]: row["hate_speech"] for row in rows}
         corpus = {row["cn_id"]: row["counter_narrative"] for row in rows}
         place = [{name: at for at, name in enumerate(texts)} for texts in (queries, corpus)]
         hs = np.array([place[0][row["hs_id"]] for row in rows])
         cn = np.array([place[1][row["cn_id"]] for row in rows])
-        encoder = SentenceEncoder()
+        encoder = SentenceEncoder(encoder_name)
         self.vectors = [encoder.encode(list(texts.values()), role="document") for texts in (queries, corpus)]
         direct = self.vectors[0] @ self.vectors[1].T
         spread = propagated(*self.vectors, encoder, training_pairs)
@@ -95,8 +97,8 @@ class Pairs:
 
     def within(self, tier: str) -> Truths:
         """Returns a mask of the pairs in a tier."""
-        narrower = {"bronze": ("diamond", "gold", "silver", "bronze"), "silver": ("diamond", "gold", "silver")}
-        found: Truths = np.isin(self.tier, narrower.get(tier, ("diamond", "gold")))
+        narrower = ("diamond", "gold", "silver", "bronze")
+        found: Truths = np.isin(self.tier, narrower[: narrower.index(tier) + 1])
         return found
 
 
@@ -229,6 +231,14 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
         row = with_all_others(only(pairs.problem, within), pairs.positive[within])
         found.append({"case": f"all other labels, {tier}", **row, "seconds": round(time.perf_counter() - start, 2)})
     return found
+
+
+def measure_tiers(pairs: Pairs, seeds: int) -> list[Row]:
+    """Measures the queue on all four tiers."""
+    parts = {tier: pairs.within(tier) for tier in ("bronze", "silver", "gold", "diamond")}
+    return [
+        {"case": tier, **costs(only(pairs.problem, part), pairs.positive[part], seeds)} for tier, part in parts.items()
+    ]
 
 
 def terms_of(problem: Problem) -> list[Floats]:
@@ -413,6 +423,7 @@ PARTS: Mapping[str, Callable[[Pairs, int], list[Row]]] = {
     "held-out": measure_held_out,
     "stopping": measure_stopping,
     "size": measure_size,
+    "tiers": measure_tiers,
 }
 
 
@@ -422,10 +433,17 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--part", choices=list(PARTS), action="append")
+    parser.add_argument("--encoder")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     pairs = Pairs(arguments.folder)
     found: dict[str, Any] = {"seeds": arguments.seeds}
+    if arguments.encoder:
+        other = Pairs(arguments.folder, arguments.encoder)
+        scores = np.hstack([pairs.problem.scores, other.problem.scores]) / 2**0.5  # the mean of two kernels
+        found |= {"tiers, encoder": measure_tiers(other, arguments.seeds)}
+        other.problem = other.problem._replace(scores=scores)
+        found |= {"tiers, scores of both": measure_tiers(other, arguments.seeds)}
     for part in arguments.part or PARTS:
         found[part] = PARTS[part](pairs, arguments.seeds)
         print(f"{part}\n{pd.DataFrame(found[part]).to_string(index=False)}\n")

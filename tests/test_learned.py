@@ -13,8 +13,8 @@ from scipy.stats import spearmanr
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold
 
-from fcconan import Bootstrap, InputError, Rows, correlate, train_rater
-from fcconan.data import read
+from fcconan import Bootstrap, InputError, Rows, correlate, rate, train_rater
+from fcconan.data import file_sha256, read
 from fcconan.judging import rate_learned
 from tests.conftest import RunCli
 
@@ -54,21 +54,23 @@ def new_replies(*texts: str) -> pd.DataFrame:
 
 
 def scaled(features: Floats, of: Floats) -> Floats:
+    """Returns standardised features."""
     deviation = of.std(axis=0)
     return (features - of.mean(axis=0)) / np.where(deviation > 0, deviation, 1) / math.sqrt(features.shape[1])
 
 
 def by_hand(features: Floats, values: Floats, asked: Floats, embedded: int = 0) -> Floats:
-    """Kernel ridge regression of centred values, in its closed form; next to embeddings, the rest has weight .5."""
+    """Kernel ridge regression of centred values, in its closed form; next to embeddings, the rest has weight .7."""
+    asked = np.minimum(np.maximum(asked, features.min(axis=0)), features.max(axis=0))
 
     def points(given: Floats) -> Floats:
         surface = scaled(given[:, embedded:], features[:, embedded:])
         if not embedded:
             return surface
-        return np.hstack([scaled(given[:, :embedded], features[:, :embedded]), 0.5 * surface])
+        return np.hstack([scaled(given[:, :embedded], features[:, :embedded]), 0.7 * surface])
 
-    weights = np.linalg.solve(rbf_kernel(points(features), gamma=0.6) + np.eye(len(features)), values - values.mean())
-    return rbf_kernel(points(asked), points(features), gamma=0.6) @ weights + values.mean()
+    weights = np.linalg.solve(rbf_kernel(points(features), gamma=0.3) + np.eye(len(features)), values - values.mean())
+    return rbf_kernel(points(asked), points(features), gamma=0.3) @ weights + values.mean()
 
 
 def saved(folder: Path) -> tuple[Floats, Floats]:
@@ -110,12 +112,13 @@ def test_other_replies_are_rated_by_the_regression_on_all(tmp_path: Path) -> Non
     found, notes = rate_learned(folder, others.drop_duplicates("reply_id"))
     train_rater(long(others), out=tmp_path / "others", encoder="none", bootstrap=NONE)
     asked, _ = saved(tmp_path / "others")  # their features
-    assert notes == () and found["aspect"].tolist() == ["tone", "wit"] * 20
+    assert notes == ("20 of 20 replies resemble no reply that learned:mine was trained on.",)  # longer messages
+    assert found["aspect"].tolist() == ["tone", "wit"] * 20
     for place, aspect in enumerate(TONE):
         expected = by_hand(features, means[:, place], asked)
         own = found[found["aspect"] == aspect]["value"].to_numpy()
         assert own == pytest.approx(expected.clip(1, 5) if aspect == "tone" else expected, abs=1e-9)
-    apart = np.linalg.norm(scaled(asked, features)[:, None] - scaled(features, features), axis=2) * math.sqrt(20)
+    apart = np.linalg.norm(scaled(asked, features)[:, None] - scaled(features, features), axis=2) * math.sqrt(21)
     assert found["distance"].to_numpy()[::2] == pytest.approx(apart.min(axis=1))
     only, _ = rate_learned(folder, others.drop_duplicates("reply_id"), ["wit"])
     assert only["value"].tolist() == found[found["aspect"] == "wit"]["value"].tolist()
@@ -125,13 +128,34 @@ def test_other_replies_are_rated_by_the_regression_on_all(tmp_path: Path) -> Non
 def test_surface_features_by_hand(tmp_path: Path) -> None:
     wide = rated(20)
     wide.loc[wide["reply_id"] == "r0", ["hate_speech", "text"]] = ["The Ombrey lie.", 'Do THE Ombrey lie? "No", 9 say!']
+    wide.loc[wide["reply_id"] == "r1", "text"] = "they sing all day, they sing ALL day" + "!" * 60
     train_rater(long(wide), out=tmp_path / "mine", encoder="none", folds=2, bootstrap=NONE)
-    logs = [31, 7, 2, 15, 3]  # characters, words and sentences of the reply; characters and words of the message
+    # Characters, words and sentences of the reply; characters and words of the message.
+    counts = [31 / 181, 7 / 37, 2 / 4, 15 / 165, 3 / 33]
     shares = [3 / 7, 3 / 7, 1, 31 / 7]  # do THE Ombrey lie No 9 say: the, ombrey and lie are shared
-    marks = [1, 1, 1, 2]  # ? ! , "
+    marks = [1 / 2, 1 / 2, 1 / 2, 2 / 3]  # ? ! , "
     rest = [1, 1 / 31, 6 / 31, 1, 1, 0, 1 / 7]  # question, digits, capitals, first capital, end, address, loud words
-    expected = [*map(math.log1p, logs), *shares, *map(math.log1p, marks), *rest]
-    assert saved(tmp_path / "mine")[0][0] == pytest.approx(expected)
+    features = saved(tmp_path / "mine")[0]
+    assert features[0] == pytest.approx([*counts, *shares, *marks, *rest, 0])
+    assert features[1][8] == 10  # characters for each word, at most 10
+    assert features[1][-1] == pytest.approx(2 / 6)  # of 6 runs of three words, 2 occurred before
+
+
+def test_replies_that_resemble_nothing_are_named(tmp_path: Path) -> None:
+    wide, folder = rated(), tmp_path / "mine"
+    train_rater(long(wide), out=folder, encoder="none", bootstrap=NONE)
+    features, _ = saved(folder)
+    groups = pd.factorize(wide.drop_duplicates("reply_id")["hate_speech"])[0]
+    apart: list[float] = []
+    for rest, held in GroupKFold(5).split(features, groups=groups):
+        points = (scaled(features[each], features[rest]) * math.sqrt(21) for each in (held, rest))
+        apart += np.linalg.norm(next(points)[:, None] - next(points), axis=2).min(axis=1).tolist()
+    asked = new_replies("1 " + wide["text"][0], "9" * 300 + "???!!!\n\n" * 30)
+    asked.loc[0, "hate_speech"] = wide["hate_speech"][0].replace("books", "boots")
+    found, notes = rate_learned(folder, asked, ["tone"])
+    assert notes == ("1 of 2 replies resemble no reply that learned:mine was trained on.",)
+    assert found["explanation"].isna().tolist() == [True, False]
+    assert ((found["distance"] > np.quantile(apart, 0.99)) == [False, True]).all()
 
 
 class Tiny:
@@ -156,6 +180,7 @@ def test_embeddings_are_of_message_and_reply_with_product_and_difference(
     once = others.drop_duplicates("reply_id")
     message, reply = (Tiny("tiny").encode([*once[name]], role="query") for name in ("hate_speech", "text"))
     (features, means), (asked, _) = saved(tmp_path / "mine"), saved(tmp_path / "others")
+    assert features.shape == (75, 8 + 1 + 21) and asked[:, 8] == pytest.approx((message * reply).sum(axis=1))
     assert asked[:, :8] == pytest.approx(np.hstack([message, reply, message * reply, np.abs(message - reply)]))
     rate, _ = rate_learned(tmp_path / "mine", once, ("tone",))
     assert rate["distance"].to_numpy() == pytest.approx(1 - (reply @ features[:, 2:4].T).max(axis=1))
@@ -170,7 +195,7 @@ def test_texts_of_the_training_are_left_out(tmp_path: Path) -> None:
     rows.loc[0, "hate_speech"] = wide["hate_speech"][0].upper()
     rows.loc[1, "text"] = wide["text"][4]
     found, notes = rate_learned(folder, rows, ("tone",))
-    assert notes == ("2 of 4 replies are left out: learned:mine was trained on message or text.",)
+    assert notes[0] == "2 of 4 replies are left out: learned:mine was trained on message or text."
     assert found["reply_id"].tolist() == ["new2", "new3"]
     assert found["reason"].tolist() == [None, "empty_reply"]
     assert np.isfinite(found["value"][0]) and found[["value", "distance"]].iloc[1].isna().all()
@@ -233,8 +258,29 @@ def test_mistakes_are_named(tmp_path: Path, how: dict[str, Any], message: str) -
 
 
 def test_mistakes_about_the_rater_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"^found no rater.json in .*: check the path$"):
+    with pytest.raises(InputError, match=r"^found no rater.json in .*, or cseval-surface or cseval: check the path$"):
         rate_learned(tmp_path, new_replies("One."))
     train_rater(long(rated()), out=tmp_path / "mine", encoder="none", bootstrap=NONE)
     with pytest.raises(InputError, match=r"^unknown aspect 'ton': did you mean 'tone'\?"):
         rate_learned(tmp_path / "mine", new_replies("One."), ["ton"])
+
+
+@pytest.mark.upstream
+def test_a_named_rater_is_trained_on_the_independent_rows(
+    mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FCCONAN_CACHE", str(tmp_path / "cache"))
+    others = rated(4).drop_duplicates("reply_id").assign(item_id="i")
+    first = rate(others, model="learned:cseval-surface", aspect=("suitableness",))
+    [folder] = (tmp_path / "cache" / "raters").glob("*/cseval-surface")
+    assert first.signature.endswith(f"|model:learned:cseval-surface@{file_sha256(folder / 'rater.json')[:12]}")
+    # By hand: the means of the annotators in the first 1500 rows, of which 7 have no rating on the scale.
+    ratings = read("ratings", "cseval", rows=Rows("test", filter={"rater": ("annotators",)}))[0]
+    order = ratings["reply_id"].drop_duplicates()[:1500]
+    values = ratings[ratings["aspect"] == "suitableness"].set_index("reply_id")["value"].reindex(order).dropna()
+    _, means = saved(folder)
+    assert sorted(means[:, 3]) == sorted(values) and len(values) == 1493
+    assert first.tables["ratings"]["rater"].tolist() == ["learned:cseval-surface"] * 4
+    written = (folder / "rater.json").stat().st_mtime_ns
+    again = rate(others, model="learned:cseval-surface", aspect=("suitableness",))
+    assert again.to_json() == first.to_json() and (folder / "rater.json").stat().st_mtime_ns == written

@@ -1,6 +1,5 @@
 """Features of replies for learned raters: embeddings of message and reply, and surface features."""
 
-import math
 import re
 from collections.abc import Sequence
 
@@ -15,7 +14,12 @@ SURFACE = (
     *("shared_with_message", "overlap_with_message", "different_words", "word_length"),
     *("question_marks", "exclamation_marks", "commas", "quotation_marks", "is_question"),
     *("share_of_digits", "share_of_capitals", "starts_with_capital", "ends_with_mark", "has_address", "loud_words"),
+    "repeated",
 )
+# A count becomes count / (count + half), so that very long replies differ little from long ones.
+_HALF = (150, 30, 2, 150, 30)
+_LONGEST_WORD = 10  # mean characters for each word
+_RUN = 3  # words of a run; loops repeat runs
 _WORD = re.compile(r"\w+")
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n+")
 _ENDED = re.compile(r"""[.!?…]["'”»)\]]*$""")
@@ -32,7 +36,8 @@ def compute_features(messages: Sequence[str], texts: Sequence[str], encoder: str
 
     Returns:
         Embeddings of message and reply, their product and their absolute difference (InferSent; Conneau et al., 2017,
-        section 3.1), then the surface features; shape (n, 4 dimensions + len(SURFACE)).
+        section 3.1), then their cosine and the surface features; shape (n, 4 dimensions + 1 + len(SURFACE)). Without
+        encoder the surface features alone.
 
     Raises:
         InputError: The encoder is not available.
@@ -42,11 +47,12 @@ def compute_features(messages: Sequence[str], texts: Sequence[str], encoder: str
         return surface
     vectors = SentenceEncoder(encoder).encode([*messages, *texts], role=QUERY)
     message, reply = vectors[: len(texts)], vectors[len(texts) :]
-    return np.hstack([message, reply, message * reply, np.abs(message - reply), surface])
+    product = message * reply
+    return np.hstack([message, reply, product, np.abs(message - reply), product.sum(axis=1, keepdims=True), surface])
 
 
 def _surface(message: str, text: str) -> list[float]:
-    """Returns the surface features of a reply, in the order of `SURFACE`; counts as log(1 + count)."""
+    """Returns the surface features of a reply, in the order of `SURFACE`; all are bounded."""
     asked, words = (_WORD.findall(each.lower()) for each in (message, text))
     shared = len({*asked} & {*words})
     stripped = text.strip()
@@ -54,13 +60,14 @@ def _surface(message: str, text: str) -> list[float]:
     sentences = [each for each in _SENTENCE_END.split(stripped) if each]
     counts = [len(text), len(words), len(sentences), len(message), len(asked)]
     marks = [text.count("?"), text.count("!"), text.count(","), sum(text.count(mark) for mark in "\"'“”«»")]
+    runs = [*zip(*(words[start:] for start in range(_RUN)), strict=False)]
     return [
-        *map(math.log1p, counts),
+        *(count / (count + half) for count, half in zip(counts, _HALF, strict=True)),
         shared / max(1, len({*words})),
         shared / max(1, len({*asked, *words})),
         len({*words}) / n_words,
-        len(text) / n_words,
-        *map(math.log1p, marks),
+        min(len(text) / n_words, _LONGEST_WORD),
+        *(count / (count + 1) for count in marks),
         "?" in text,
         sum(letter.isdigit() for letter in text) / n_characters,
         sum(letter.isupper() for letter in text) / n_characters,
@@ -68,4 +75,5 @@ def _surface(message: str, text: str) -> list[float]:
         bool(_ENDED.search(stripped)),
         bool(_ADDRESS.search(text)),
         sum(word.isupper() and len(word) > 2 for word in _WORD.findall(text)) / n_words,
+        1 - len({*runs}) / len(runs) if runs else 0,
     ]

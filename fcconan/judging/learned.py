@@ -3,10 +3,12 @@
 The folder of a rater has `rater.json` (aspects with scales, encoder, data, versions, and hashes of the training texts),
 `training.npz` (features and mean ratings) and `out-of-fold.parquet`. The regression is fitted again when a rater is
 loaded, which takes a second for 1,500 replies: so no object has to be stored, and loading executes no code. Embeddings
-reveal much of a text: share the folder only as you may share the training texts.
+reveal much of a text: share the folder only as you may share the training texts. Raters of the catalogue
+(`annotations/raters/`) are trained on first use and stay in the cache, as their data have no licence to pass them on.
 """
 
 import json
+import sys
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -22,12 +24,16 @@ from fcconan.data import (
     ABOUT_REPLY,
     LEARNED,
     RowSource,
+    cache_folder,
     check_names,
+    content_folder,
     is_missing,
     leakage_groups,
     message_codes,
     message_leakage_keys,
     read_together,
+    recipe_path,
+    short_hash,
 )
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
@@ -42,8 +48,10 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 RATER, TRAINING, OUT_OF_FOLD = "rater.json", "training.npz", "out-of-fold.parquet"
 NO_ENCODER = "none"
-GAMMA, ALPHA = 0.6, 1.0  # kernel exp(-gamma d²), with a mean d² of about 2; penalty of the ridge regression
-SURFACE_WEIGHT = 0.5  # next to embeddings
+# Chosen by `benchmarks/rater_design.py`: kernel exp(-gamma d²), with a mean d² of about 2; penalty of the ridge
+# regression; weight of the surface features next to embeddings.
+GAMMA, ALPHA, SURFACE_WEIGHT = 0.3, 1.0, 0.7
+FAR = 0.99  # a reply is far if its distance is above this quantile of the distances of training replies to other folds
 SCALE = ["low", "high", "higher_is_better"]
 AtLeastTwo = Annotated[int, Parameter(validator=validators.Number(gte=2))]
 
@@ -60,11 +68,11 @@ def train_rater(
     """Train a rater on people's ratings.
 
     The rater is a kernel ridge regression of people's mean ratings on embeddings of message and reply (with their
-    product and difference, as in InferSent: Conneau et al., 2017, section 3.1) and on surface features of the
-    reply, such as its length. The values are out of fold: each reply is rated by a regression on the other folds,
-    and messages of one leakage group are in one fold, while equal replies may be in several. Replies with a message
-    or a text of the training are left out when others are rated. A rater learns its people, systems and topics;
-    there is no evidence for others.
+    product and difference, as in InferSent: Conneau et al., 2017, section 3.1), their cosine, and bounded surface
+    features of the reply, such as its length and loops. Features of other replies are clipped to the range of the
+    training. The values are out of fold: each reply is rated by a regression on the other folds, and messages of one
+    leakage group are in one fold, while equal replies may be in several. Replies with a message or a text of the
+    training are left out when others are rated. A rater learns its people, systems and topics.
 
     Args:
         sources: Files, dataset folders, or names of datasets with ratings of people: reply_id, rater, aspect and value,
@@ -91,7 +99,7 @@ def train_rater(
         [['relevance', 96], ['aggressiveness', 96], ['suitableness', 96]]
     """
     import pandas as pd
-    from sklearn.model_selection import GroupKFold, cross_val_predict
+    from sklearn.model_selection import GroupKFold
 
     out = Path(out)
     about = ("replies", sources if replies is None else (replies,), Rows(rename=rows.rename))
@@ -117,9 +125,12 @@ def train_rater(
                 f"found replies to {found} different messages with {aspect}, expected {folds} or more: give more "
                 "ratings, fewer --folds, or leave the aspect out with --filter.aspect"
             )
-        how: dict[str, Any] = {"groups": groups[there], "cv": GroupKFold(folds)}
-        given = features[there], means[aspect][there]
-        predicted[there, place] = cross_val_predict(_regression(features), *given, **how)
+        own, values = features[there], means[aspect][there].to_numpy()
+        for rest, held in GroupKFold(folds).split(own, groups=groups[there]):
+            predicted[np.flatnonzero(there)[held], place] = _predicted(own[rest], values[rest], own[held])
+    apart = np.concatenate(
+        [_distances(features[rest], features[held]) for rest, held in GroupKFold(folds).split(features, groups=groups)]
+    )
     rater = f"learned:{out.absolute().name}"
     rated = _ratings(texts, predicted, aspects, rater)
     rated = rated[rated["value"].notna()]
@@ -137,11 +148,12 @@ def train_rater(
         "encoder": encoder,
         "aspects": json.loads(aspects.to_json(orient="records")),
         "versions": {"fcconan": fcconan.__version__, **{name: version(name) for name in packages}},
+        "far": float(np.quantile(apart, FAR)),
         "seen": sorted(set().union(*_keys(texts))),
     }
-    (out / RATER).write_text(json.dumps(saved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     np.savez_compressed(out / TRAINING, features=features, means=means.to_numpy())
     rated.to_parquet(out / OUT_OF_FOLD, index=False)
+    (out / RATER).write_text(json.dumps(saved, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     identity = {"data": data, "replies": None if replies is None else named, "encoder": encoder, "folds": folds}
     columns = ["aspect", "value", "low", "high", "mean_absolute_error", "n", "reason"]
     return Result(
@@ -153,30 +165,63 @@ def train_rater(
     )
 
 
+def find_rater(name: str | Path) -> Path:
+    """Returns the folder of a learned rater; a rater of the catalogue is trained on first use.
+
+    Args:
+        name: A folder of `judge train`, or a name in the catalogue.
+
+    Raises:
+        InputError: The name is neither, or the rater cannot be trained.
+    """
+    import yaml
+
+    raters = {path.stem: path for path in sorted((content_folder() / "annotations" / "raters").glob("*.yaml"))}
+    folder = Path(name)
+    if not (folder / RATER).is_file() and (file := raters.get(str(name))):
+        text = file.read_text(encoding="utf-8")
+        entry = yaml.safe_load(text)
+        version = short_hash(fcconan.__version__, text, recipe_path(entry["data"]).read_text(encoding="utf-8"))
+        folder = cache_folder() / "raters" / version / file.stem
+        if not (folder / RATER).is_file():
+            print(
+                f"note: training {name} on {entry['data']} into {folder}, for this and later commands", file=sys.stderr
+            )
+            rows = Rows(entry["split"], filter={each: tuple(values) for each, values in entry["filter"].items()})
+            train_rater(
+                entry["data"], out=folder, encoder=entry["encoder"], rows=rows, bootstrap=Bootstrap(resamples=0)
+            )
+    if not (folder / RATER).is_file():
+        raise InputError(
+            f"found no {RATER} in {folder}, expected the folder of `fcconan judge train`, or {' or '.join(raters)}: "
+            "check the path"
+        )
+    return folder
+
+
 def rate_learned(
-    folder: Path, replies: "DataFrame", aspects: Iterable[str] = ()
+    folder: str | Path, replies: "DataFrame", aspects: Iterable[str] = ()
 ) -> tuple["DataFrame", tuple[str, ...]]:
     """Rates replies by a learned rater. Replies are left out if the rater was trained on their message or text.
 
     Args:
-        folder: Folder of the rater.
+        folder: Folder of the rater, or its name in the catalogue.
         replies: Replies with reply_id, hate_speech and text; item_id, hs_id and system are optional.
         aspects: Aspects to rate; default: all of the rater.
 
     Returns:
         One rating for each reply and aspect, in the columns of a Rating, within the scale of the aspect. `distance` is
         the cosine distance of the reply to the nearest one of the training; of a rater without encoder it is the
-        Euclidean distance of standardised surface features. And notes.
+        Euclidean distance of standardised surface features. `explanation` marks where this distance is above the 99 %
+        quantile of the training replies out of fold. And notes.
 
     Raises:
         InputError: The folder is not that of a rater, an aspect is unknown, the encoder is not available, or the rater
             was trained on all of the replies.
     """
     import pandas as pd
-    from sklearn.metrics import pairwise_distances_argmin_min
 
-    if not (folder / RATER).is_file():
-        raise InputError(f"found no {RATER} in {folder}, expected the folder of `fcconan judge train`: check the path")
+    folder = find_rater(folder)
     saved = json.loads((folder / RATER).read_text(encoding="utf-8"))
     scales = pd.DataFrame(saved["aspects"])
     chosen = check_names("aspect", aspects, [*scales["aspect"]]) or tuple(scales["aspect"])
@@ -200,16 +245,14 @@ def rate_learned(
         for place, aspect in enumerate(chosen):
             known = means[:, [*scales["aspect"]].index(aspect)]
             own = ~np.isnan(known)
-            values[there, place] = _regression(training).fit(training[own], known[own]).predict(features)
-        if size := _embedded(training) // 4:
-            parts, metric = [each[:, size : 2 * size] for each in (features, training)], "cosine"
-        else:
-            centre, deviation = training.mean(axis=0), training.std(axis=0)
-            parts = [(each - centre) / np.where(deviation > 0, deviation, 1) for each in (features, training)]
-            metric = "euclidean"
-        distance[there] = pairwise_distances_argmin_min(*parts, metric=metric)[1]
+            values[there, place] = _predicted(training[own], known[own], features)
+        distance[there] = _distances(training, features)
+    far = distance > saved["far"]
+    if far.any():
+        notes += (f"{far.sum()} of {len(rest)} replies resemble no reply that {saved['name']} was trained on.",)
     rated = _ratings(rest, values, scales.set_index("aspect").loc[[*chosen]].reset_index(), saved["name"])
     rated["reason"] = rated["reason"].mask(rated["value"].isna(), "empty_reply")
+    rated["explanation"] = ["resembles no reply of the training" if each else None for each in far for _ in chosen]
     return rated.assign(distance=np.repeat(distance, len(chosen))), notes
 
 
@@ -239,8 +282,29 @@ def _features(replies: "DataFrame", encoder: str) -> Floats:
 
 
 def _embedded(features: Floats) -> int:
-    """Returns the number of features from embeddings, which come first."""
-    return len(features[0]) - len(SURFACE)
+    """Returns the number of features from embeddings: four blocks, which come first."""
+    return (len(features[0]) - len(SURFACE)) // 4 * 4
+
+
+def _predicted(training: Floats, values: Floats, asked: Floats) -> Floats:
+    """Returns predictions by a regression; features are clipped to the range of the training, to not extrapolate."""
+    within = asked.clip(training.min(axis=0), training.max(axis=0))
+    found: Floats = _regression(training).fit(training, values).predict(within)
+    return found
+
+
+def _distances(training: Floats, asked: Floats) -> Floats:
+    """Returns the distance of each reply to the nearest one of the training."""
+    from sklearn.metrics import pairwise_distances_argmin_min
+
+    if size := _embedded(training) // 4:
+        parts, metric = [each[:, size : 2 * size] for each in (asked, training)], "cosine"
+    else:
+        centre, deviation = training.mean(axis=0), training.std(axis=0)
+        parts = [(each - centre) / np.where(deviation > 0, deviation, 1) for each in (asked, training)]
+        metric = "euclidean"
+    found: Floats = pairwise_distances_argmin_min(*parts, metric=metric)[1]
+    return found
 
 
 def _regression(features: Floats) -> Any:
@@ -252,7 +316,7 @@ def _regression(features: Floats) -> Any:
 
     width = _embedded(features)
     blocks = [("surface", StandardScaler(), slice(width, None))]
-    weights = {"surface": (SURFACE_WEIGHT if width else 1) / len(SURFACE) ** 0.5}
+    weights = {"surface": (SURFACE_WEIGHT if width else 1) / (len(features[0]) - width) ** 0.5}
     if width:
         blocks.append(("embeddings", StandardScaler(), slice(0, width)))
         weights["embeddings"] = width**-0.5

@@ -18,6 +18,7 @@ from fcconan.data import (
     UNKNOWN,
     RowSource,
     cell_list,
+    file_sha256,
     first_column,
     read,
 )
@@ -112,7 +113,8 @@ def rate(
     Args:
         replies: Files, dataset folders, or names of datasets with replies.
         model: Models: names at the endpoint, local:FOLDER_OR_NAME, replay:FILE of recorded outputs, or learned:FOLDER
-            of judge train; in Python also models, and judges with `name` and `rate(replies)`.
+            of judge train, or learned:cseval and learned:cseval-surface, which are trained on first use; in Python also
+            models, and judges with `name` and `rate(replies)`.
         task: Annotation task: a name of the catalogue, a task.yaml, or a rubric file (CSV or JSON).
         aspect: Aspects of the task; default: all.
         rating_method: Method of rating.
@@ -167,10 +169,18 @@ def rate(
     ]
     asked = [each for each in judges if hasattr(each, "replies")]
     check_names_of(asked)
+    if dry_run and not asked:
+        raise InputError("found --dry-run with learned raters only, which send no requests: leave it out")
+    folders: dict[str, Path] = {}
+    if any(isinstance(each, str) for each in judges):
+        from fcconan.judging.learned import RATER, find_rater, rate_learned
+
+        folders = {each: find_rater(each.removeprefix(LEARNED)) for each in judges if isinstance(each, str)}
+    hashed = {each: f"{each}@{file_sha256(folder / RATER)[:12]}" for each, folder in folders.items()}
     identity: Row = {
         "data": name,
         "limit": limit,
-        "model": "+".join(each if isinstance(each, str) else identified(each) for each in judges),
+        "model": "+".join(hashed[each] if isinstance(each, str) else identified(each) for each in judges),
     }
     plan, shown = None, []
     calls: list[Any] = []
@@ -186,8 +196,6 @@ def rate(
             identity["background"] = passages.hash
         shown = _shown(plan, table, name, passages.find if passages else None)
         calls = [call for texts, reason in shown if reason is None for call in calls_of(plan, texts)]
-    if dry_run and not asked:
-        raise InputError("found --dry-run with learned raters only, which send no requests: leave it out")
     if dry_run:
         plans = [plan_requests(each, calls) for each in asked]
         sent = {"requests": pd.concat([each["requests"] for each in plans]), "messages": plans[0]["messages"]}
@@ -205,9 +213,7 @@ def rate(
         elif hasattr(each, "rate"):
             part = pd.DataFrame([row for rated in each.rate(table.to_dict("records")) for row in rated])
         else:
-            from fcconan.judging.learned import rate_learned
-
-            part, further = rate_learned(Path(each.removeprefix(LEARNED)), table, aspect)
+            part, further = rate_learned(folders[each], table, aspect)
             notes += further
         found.append(part.astype(object))
     ratings = pd.concat(found, ignore_index=True).infer_objects()
