@@ -35,7 +35,7 @@ PLAN = ROOT / "benchmarks" / "real_models_plan.md"  # was committed before the f
 
 
 class Run:
-    """The environment of models, and what was measured.
+    """The environment of models, and the measured values.
 
     Args:
         environment: Folder of `make check-models`.
@@ -46,7 +46,7 @@ class Run:
         (self.mpnet,) = (path.parent for path in (environment / "mpnet").rglob("modules.json"))
         self.gemma = environment / "gemma"
         self.tables: dict[str, pd.DataFrame] = {}
-        self.grades: dict[str, dict[str, dict[str, float]]] = {}  # by model, aspect and reply of cn-ranking
+        self.grades: dict[str, dict[str, float]] = {}  # of replies of cn-ranking, by model and aspect
         self._times = environment / "times.json"
         self.times: dict[str, dict[str, float]] = json.loads(self._times.read_text()) if self._times.exists() else {}
 
@@ -307,7 +307,7 @@ def decided(run: Run) -> pd.DataFrame:
 
 
 def keys(verdicts: pd.DataFrame) -> list[str]:
-    """Returns a name for each pair of replies, whatever their order."""
+    """Returns a name for each pair of replies in any order."""
     columns = (verdicts[name] for name in ("item_id", "system_a", "system_b"))
     return [" ".join([item, *sorted(pair)]) for item, *pair in zip(*columns, strict=True)]
 
@@ -356,7 +356,7 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     by_features = fcconan.rate(replies, model=named, aspect=("suitableness",)).to_frame("ratings")
     ratings = pd.concat([rubric, by_features], ignore_index=True)
     released = replies["system"].isin(messages_of(run)[1]["system"]).to_numpy()
-    run.grades = {"qwen": {"suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}}
+    run.grades = {"Qwen, suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}
     ranked = fcconan.rank(ratings, aspect=("suitableness",), bootstrap=Bootstrap(RESAMPLES))
     means = ranked.to_frame("systems").pivot(index="system", columns="rater", values="value")
     places = means.rank(ascending=False).add_prefix("place ").astype(int)
@@ -373,11 +373,11 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     run.tables["tournament_people"] = pd.DataFrame(rows)
 
 
-# Part -> title, what was run, and the tables with their captions.
+# Part -> title, commands, and the tables with their captions.
 SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
     "retrieval": (
         "Retrieval",
-        "`fcconan bench fc-conan --protocol PROTOCOL`; intervals over 45 HS. Qwen answers in the place of GPT-4o.",
+        "`fcconan bench fc-conan --protocol PROTOCOL`; intervals over 45 HS. Qwen replaces GPT-4o.",
         {
             "retrieval_paper": "Protocol `paper`: average, minimum, maximum and CV (percent) over tiers, as in Table 4",
             "retrieval_sound": "Protocol `sound`: NDCG@10",

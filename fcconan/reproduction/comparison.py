@@ -66,8 +66,8 @@ def reproduce(
     sums = flags.groupby([counted["paper"], counted["table"]], sort=False).sum().stack()
     tables = {"summary": sums.rename_axis(["paper", "table", "status"]).rename("n").reset_index(), "values": values}
     used = [f"{name}@{fingerprint}" for name, fingerprint in sorted(data.fingerprints.items())]
-    identity = {"papers": "+".join(names), "data": "+".join(used)}
-    identity |= {"models": ",".join(f"{name}={each}" for name, each in model.items()) or None}
+    given = ",".join(f"{name}={each}" for name, each in model.items())
+    identity = {"papers": "+".join(names), "data": "+".join(used), "models": given or None}
     pivots = {"summary": Pivot(("paper", "table"), ("status",), "n")}
     return Result("reproduce", tables, identity, pivots=pivots, choice=("paper", names[0]))
 
