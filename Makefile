@@ -13,7 +13,7 @@ WORKERS = $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 TESTS = -m 'not long'
 
-.PHONY: size demo check check-all check-tools check-models test lint coverage golden golden-update speed docs mutants clean
+.PHONY: size demo check check-all check-tools check-models test lint coverage golden golden-update speed leaderboard docs mutants clean
 
 demo: $(VENV)/.base
 	PATH="$(abspath $(BIN)):$$PATH" bash examples/demo.sh
@@ -67,6 +67,10 @@ check-models: $(VENV)/.dev
 # About ten minutes, on a machine that does nothing else; writes docs/speed.md.
 speed: $(VENV)/.dev
 	$(BIN)/python benchmarks/speed/page.py
+
+# Writes docs/leaderboard.md from committed results and submitted files.
+leaderboard: $(VENV)/.dev
+	$(BIN)/python benchmarks/leaderboard.py
 
 # The documentation as pages that need no network: docs-site/index.html. The pages of columns and options come from the code.
 docs: $(VENV)/.docs

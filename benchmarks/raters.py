@@ -125,8 +125,8 @@ def learned(training: Floats, y: Floats, design: Any, asked: list[Floats]) -> li
 
 
 def scored(scores: Floats) -> Direction:
-    """Returns the direction of pairs by scores of replies."""
-    return lambda pairs: np.sign(scores[pairs["a"]] - scores[pairs["b"]])
+    """Returns the direction of pairs by scores of replies; a missing score is neither."""
+    return lambda pairs: np.nan_to_num(np.sign(scores[pairs["a"]] - scores[pairs["b"]]))
 
 
 def said(verdicts: Frame) -> Direction:
@@ -487,6 +487,8 @@ def main() -> None:
                 queue.append(row)
     missing = "Rows of Qwen are missing: `benchmarks/results/real-models.json` does not exist.\n"
     tables = {"AIMS": aims, "TRANSFER": transfer, "CSEVAL": inside, "FCCONAN": answered, "SAVED": saved, "QUEUE": queue}
+    shared = json.dumps({"cn-ranking": transfer, "cseval": inside}, ensure_ascii=False, indent=1)
+    (RESULTS / "raters.json").write_text(f"{shared}\n", encoding="utf-8")  # for leaderboard.py
     parts = {
         name: markdown(each) if each else "Not measured.\n" for name, each in (tables | {"DESIGNS": chosen}).items()
     }

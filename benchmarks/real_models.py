@@ -432,7 +432,7 @@ SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
         "Comparing",
         "`fcconan judge compare REPLIES`, both orders; 100 pairs of cn-ranking that a majority of people decided.",
         {
-            "comparing": "Agreement with the majority, a tie being half; intervals over 20 messages",
+            "comparing": "Agreement with the majority, a tie being half; intervals over eight messages",
             "comparing_orders": "Shares of the places of winners, and of flips",
             "comparing_biases": "Share of wins of the longer reply, and of the reply shown first",
         },
@@ -445,7 +445,7 @@ SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
             "tournament": "Mean suitableness of systems",
             "tournament_places": "Places",
             "tournament_tau": "Kendall's tau-b between both orders",
-            "tournament_people": "Agreement with people on all pairs that a majority decided, a tie being half",
+            "tournament_people": "Agreement with the majority of people in 244 pairs of eight messages; a tie is half",
         },
     ),
 }

@@ -1,0 +1,169 @@
+"""Write docs/leaderboard.md from committed results and from submitted files: `make leaderboard`.
+
+Results are those of `real_models.py` and `raters.py` in `benchmarks/results`. Submissions are scored here:
+
+    benchmarks/submissions/PROTOCOL/NAME.run      TREC run of FC-CONAN's 45 HS; paper, sound or cross-validated
+    benchmarks/submissions/judges/NAME.csv        reply_id, value: a rating of each reply of cn-ranking's 244 pairs
+    benchmarks/submissions/generators/NAME.csv    item_id, value: learned:cseval's ratings of replies to the 20 messages
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import fcconan
+
+ROOT = Path(__file__).parents[1]
+RESULTS, SUBMISSIONS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "submissions"
+REAL, RATERS = "python benchmarks/real_models.py .venv-models", "python benchmarks/raters.py --mpnet FOLDER"
+PROTOCOLS = ("paper", "sound", "cross-validated")
+# Table of `bench` -> end of its name in the results.
+ENDS = {"systems": "", "tiers": "", "judged_only": "_judged", "message_auc": "_message_auc"}
+RESAMPLES = 2000
+Frame = pd.DataFrame
+Tables = Mapping[str, Frame]
+
+
+def submitted(kind: str, ending: str) -> list[Path]:
+    """Returns the submitted files of a kind."""
+    return sorted((SUBMISSIONS / kind).glob(f"*{ending}"))
+
+
+def command(path: Path) -> str:
+    """Returns the command of a submitted row, with its file."""
+    return f"`make leaderboard`: `{path.relative_to(SUBMISSIONS)}`"
+
+
+def wide(table: Frame, columns: str) -> Frame:
+    """Returns one row for each system."""
+    return table.pivot(index="system", columns=columns, values="value")
+
+
+def systems_of(protocol: str, tables: Tables) -> Frame:
+    """Returns the scores of retrieval systems, one row each, best first."""
+    if protocol == "paper":
+        return tables["tiers"].set_index("system")
+    found = tables["systems"].set_index("system")
+    judged = tables["judged_only"]
+    own = judged[(judged["metric"] == "ndcg@10") & judged["partition"].isin(["silver", "bronze"])]
+    found = found.join(wide(own, "partition").add_prefix("judged only, "))
+    if protocol == "cross-validated":
+        auc = tables["message_auc"]
+        auc = auc[auc["partition"].isin(["silver", "bronze"])]
+        if "baseline" in auc:
+            auc = auc[auc["baseline"].isna()]
+        found = found.join(wide(auc, "partition").add_prefix("message AUC, "))
+    return found
+
+
+def retrieval(protocol: str, known: Tables, folder: Path) -> Frame:
+    """Returns the table of a protocol, with the command of each row."""
+    rows = systems_of(protocol, known)
+    shipped = {"tfidf", "bm25", "sbert-minilm", "supervised"}
+    rows["command"] = [
+        f"`fcconan bench FOLDER --protocol {protocol} --system {name}`" if name in shipped else f"`{REAL}`"
+        for name in rows.index
+    ]
+    rows.loc[rows.index.isin(["chance", "popularity"]), "command"] = "reference of `fcconan bench`"
+    rows.loc[rows.index.str.contains("published"), "command"] = "printed in the paper"
+    if files := submitted(protocol, ".run"):
+        result = fcconan.bench(folder, run=tuple(files), protocol=protocol, metric=("ndcg@10",))  # type: ignore[arg-type]
+        tables = {name: result.shown(name) for name in ("systems", "judged_only", "message_auc", "tiers")}
+        own = systems_of(protocol, tables).reindex([path.stem for path in files])
+        rows = pd.concat([rows, own.assign(command=[*map(command, files)])])
+    return rows.rename_axis("system").reset_index()
+
+
+def interval(values: pd.Series, items: pd.Series) -> str:
+    """Returns a mean with a 95 % bootstrap interval over items."""
+    sums = Frame({"value": values, "n": 1}).groupby(items.to_numpy()).sum().to_numpy(float)
+    drawn = np.random.default_rng(0).integers(len(sums), size=(RESAMPLES, len(sums)))
+    low, high = np.percentile(np.divide(*sums[drawn].sum(axis=1).T), [2.5, 97.5])
+    return f"{values.mean():.3f} [{low:.3f}, {high:.3f}]"
+
+
+def judge_rows(ranking: Path) -> Iterator[dict[str, str]]:
+    """Yields the agreement of submitted judges with people; a tie or a missing rating counts one half."""
+    files = submitted("judges", ".csv")
+    pairs = pd.read_parquet(next((ranking / "comparisons").glob("human_majority-*.parquet"))) if files else Frame()
+    for path in files:
+        decided = pairs[(pairs["rater"] == "majority") & pairs["verdict"].isin(["a", "b"])]
+        values = pd.read_csv(path).set_index("reply_id")["value"]
+        better = np.sign(decided["reply_a"].map(values) - decided["reply_b"].map(values)).fillna(0)
+        agreed = (1 + better * decided["verdict"].map({"a": 1, "b": -1})) / 2
+        yield {
+            "judge": path.stem,
+            "pairs of cn-ranking": interval(agreed, decided["item_id"]),
+            "command": command(path),
+        }
+
+
+def judges(known: dict[str, list[dict[str, str]]], ranking: Path) -> Frame:
+    """Returns the table of judges: agreement with people on cn-ranking, and correlation with them on CSEval."""
+    aspects = ("relevance", "coherence", "aggressiveness", "suitableness")
+    ranked, inside = ({row["rater"]: row for row in known[name]} for name in ("cn-ranking", "cseval"))
+    names = [*ranked, *(name for name in inside if name.endswith("as released"))]
+    nothing = dict.fromkeys(("all 244", "over messages", "over messages and systems"), "–")
+    rows = [
+        {
+            "judge": name,
+            "pairs of cn-ranking": f"{row['all 244']} {row['over messages']}".removesuffix(" –"),
+            "over messages and systems": row["over messages and systems"],
+            **{f"CSEval, {each}": inside.get(name, {}).get(each, "–") for each in aspects},
+            "command": f"`{RATERS}`",
+        }
+        for name in names
+        for row in [ranked.get(name, nothing)]
+    ]
+    return Frame([*rows, *judge_rows(ranking)])
+
+
+def generators(tournament: Frame) -> Frame:
+    """Returns the table of generators: mean suitableness by each rater."""
+    rows = wide(tournament, "rater").assign(command=f"`{REAL}`")
+    learned = next(name for name in rows if name.startswith("learned:"))
+    for path in submitted("generators", ".csv"):
+        rated = pd.read_csv(path)
+        rows.loc[path.stem, [learned, "command"]] = [interval(rated["value"], rated["item_id"]), command(path)]
+    return rows.sort_values(learned, ascending=False).rename_axis("generator").reset_index()
+
+
+def to_markdown(table: Frame) -> str:
+    """Returns a table in Markdown."""
+    cells = table.astype(object).where(table.notna(), "–").map(str)
+    lines = [[*map(str, table.columns)], ["---"] * len(table.columns), *cells.to_numpy().tolist()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main(out: Path) -> None:
+    """Writes the page."""
+    real = {
+        name: Frame(rows) for name, rows in json.loads((RESULTS / "real-models.json").read_text())["tables"].items()
+    }
+    parts: dict[str, Any] = {}
+    with TemporaryDirectory() as folder:
+        data = {name: Path(folder) / name for name in ("fc-conan", "cn-ranking")}
+        if any(SUBMISSIONS.rglob("*.run")):
+            fcconan.build("fc-conan", out=data["fc-conan"])
+        if submitted("judges", ".csv"):
+            fcconan.build("cn-ranking", out=data["cn-ranking"])
+        for protocol in PROTOCOLS:
+            known = {name: f"retrieval_{protocol}{end}" for name, end in ENDS.items()}
+            tables = {name: real[each] for name, each in known.items() if each in real}
+            parts[protocol.upper()] = retrieval(protocol, tables, data["fc-conan"])
+        parts["JUDGES"] = judges(json.loads((RESULTS / "raters.json").read_text()), data["cn-ranking"])
+    parts["GENERATORS"] = generators(real["tournament"])
+    page = Path(__file__).with_suffix(".md.template").read_text(encoding="utf-8")
+    for name, table in parts.items():
+        page = page.replace(f"@{name}@", to_markdown(table))
+    out.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "leaderboard.md")
