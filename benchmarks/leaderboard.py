@@ -56,8 +56,8 @@ def systems_of(protocol: str, tables: Tables) -> Frame:
     if protocol == "cross-validated":
         auc = tables["message_auc"]
         auc = auc[auc["partition"].isin(["silver", "bronze"])]
-        if "baseline" in auc:
-            auc = auc[auc["baseline"].isna()]
+        if "baseline" in auc:  # other rows are differences from it
+            auc = auc[auc["baseline"] == "–"]
         found = found.join(wide(auc, "partition").add_prefix("message AUC, "))
     return found
 
@@ -73,7 +73,8 @@ def retrieval(protocol: str, known: Tables, folder: Path) -> Frame:
     rows.loc[rows.index.isin(["chance", "popularity"]), "command"] = "reference of `fcconan bench`"
     rows.loc[rows.index.str.contains("published"), "command"] = "printed in the paper"
     if files := submitted(protocol, ".run"):
-        result = fcconan.bench(folder, run=tuple(files), protocol=protocol, metric=("ndcg@10",))  # type: ignore[arg-type]
+        metric = () if protocol == "paper" else ("ndcg@10",)
+        result = fcconan.bench(folder, run=tuple(files), protocol=protocol, metric=metric)  # type: ignore[arg-type]
         tables = {name: result.shown(name) for name in ("systems", "judged_only", "message_auc", "tiers")}
         own = systems_of(protocol, tables).reindex([path.stem for path in files])
         rows = pd.concat([rows, own.assign(command=[*map(command, files)])])

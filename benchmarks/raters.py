@@ -485,7 +485,6 @@ def main() -> None:
                 for case in cases:
                     row[case["case"]] = f"{case['saved'][2]:.1f} [{case['low'][2]:.1f}, {case['high'][2]:.1f}]"
                 queue.append(row)
-    missing = "Rows of Qwen are missing: `benchmarks/results/real-models.json` does not exist.\n"
     tables = {"AIMS": aims, "TRANSFER": transfer, "CSEVAL": inside, "FCCONAN": answered, "SAVED": saved, "QUEUE": queue}
     shared = json.dumps({"cn-ranking": transfer, "cseval": inside}, ensure_ascii=False, indent=1)
     (RESULTS / "raters.json").write_text(f"{shared}\n", encoding="utf-8")  # for leaderboard.py
@@ -499,7 +498,6 @@ def main() -> None:
         "CHANCE": f"{text(chance.mean(axis=1).min())} and {text(chance.mean(axis=1).max())}",
         "NEAR": f"{near[0]} of the messages of the {len(used)} compared replies and {near[1]} of these replies",
         "LAST": last,
-        "QWEN": "" if real.is_file() else missing,
     }
     page = (Path(__file__).parent / "raters.md.template").read_text(encoding="utf-8")
     for name, part in parts.items():

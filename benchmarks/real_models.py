@@ -128,8 +128,8 @@ def calibration(run: Run) -> Path:
 
 
 def learned(run: Run) -> Path:
-    """Trains the learned rater on CSEval's independent rows, and returns its folder."""
-    folder = run.environment / "rater"
+    """Trains the learned rater as `learned:cseval`, and returns its folder, with out-of-fold ratings."""
+    folder = run.environment / "cseval"
     if not folder.exists():
         replies, ratings = (run.rows("cseval", config, "test") for config in ("replies", "ratings"))
         replies = replies[replies["independent"]]
@@ -352,8 +352,7 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     # Equal replies of two systems are one reply each.
     replies["reply_id"] = replies["item_id"] + " " + replies["system"]
     rubric = run.rate("tournament", replies, task="cseval", aspect=("suitableness",))
-    named = f"learned:{learned(run)}"
-    by_features = fcconan.rate(replies, model=named, aspect=("suitableness",)).to_frame("ratings")
+    by_features = fcconan.rate(replies, model="learned:cseval", aspect=("suitableness",)).to_frame("ratings")
     ratings = pd.concat([rubric, by_features], ignore_index=True)
     released = replies["system"].isin(messages_of(run)[1]["system"]).to_numpy()
     run.grades = {"Qwen, suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}
