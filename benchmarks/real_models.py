@@ -372,7 +372,7 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     run.grades = {"Qwen, suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}
     ranked = fcconan.rank(ratings, aspect=("suitableness",), bootstrap=Bootstrap(RESAMPLES))
     means = ranked.to_frame("systems").pivot(index="system", columns="rater", values="value")
-    places = means.rank(ascending=False).add_prefix("place ").astype(int)
+    places = means.rank(ascending=False, method="min").add_prefix("place ").astype(int)
     shown = ranked.shown("systems")
     run.tables["tournament"] = shown
     run.tables["tournament_places"] = places.sort_values(places.columns[0]).reset_index()
