@@ -157,6 +157,8 @@ def main(out: Path) -> None:
         for protocol in PROTOCOLS:
             known = {name: f"retrieval_{protocol}{end}" for name, end in ENDS.items()}
             tables = {name: real[each] for name, each in known.items() if each in real}
+            if protocol == "paper" and "reranking" in real:
+                tables["tiers"] = pd.concat([tables["tiers"], real["reranking"]]).drop_duplicates("system")
             parts[protocol.upper()] = retrieval(protocol, tables, data["fc-conan"])
         parts["JUDGES"] = judges(json.loads((RESULTS / "raters.json").read_text()), data["cn-ranking"])
     parts["GENERATORS"] = generators(real["tournament"])

@@ -174,8 +174,8 @@ def rating(run: Run, steps: Path) -> None:
     run.tables["methods_times"] = costs[["requests"]].join(per_request).rename_axis("method").reset_index()
 
 
-def retrieval(run: Run) -> None:
-    """Benchmarks retrieval on FC-CONAN."""
+def suite(run: Run) -> Path:
+    """Writes the systems that are not in the package's suite, and returns the file."""
     mpnet, chat = {"model": str(run.mpnet)}, {"model": QWEN, "max_tokens": 250}
     again: dict[str, Any] = {"kind": "rerank", "top": 25, "window": 25, "step": 24, **chat}
     systems: dict[str, Any] = {
@@ -185,18 +185,23 @@ def retrieval(run: Run) -> None:
         "rr25-1-minilm-qwen": {**again, "first_stage": "sbert-minilm"},
         "rr25-2-mpnet-qwen": {**again, "first_stage": "sbert-mpnet"},
     }
-    suite = run.environment / "suite.yaml"
-    suite.write_text(yaml.safe_dump({"systems": systems}), encoding="utf-8")
+    path = run.environment / "suite.yaml"
+    path.write_text(yaml.safe_dump({"systems": systems}), encoding="utf-8")
+    run.rows("fc-conan", "queries", "test")
+    return path
+
+
+def retrieval(run: Run) -> None:
+    """Benchmarks retrieval on FC-CONAN."""
     fixed = ["tfidf", "bm25", "sbert-minilm", "sbert-mpnet", "qwen-zero-shot"]
     further = {
-        "paper": ["rr25-1-minilm-qwen", "rr25-2-mpnet-qwen"],
+        "paper": [],
         "sound": ["popularity"],
         "cross-validated": ["popularity", "supervised", "supervised-mpnet"],
     }
-    run.rows("fc-conan", "queries", "test")
     failures = []
     for protocol, more in further.items():
-        how: dict[str, Any] = {"suite": suite, "protocol": protocol, "endpoint": ENDPOINT}
+        how: dict[str, Any] = {"suite": suite(run), "protocol": protocol, "endpoint": ENDPOINT}
         if protocol != "paper":
             how |= {"baseline": ("sbert-minilm",), "metric": ("ndcg@10",)}
         found = run.timed(
@@ -211,6 +216,15 @@ def retrieval(run: Run) -> None:
             run.tables[f"retrieval_{protocol}_judged"] = judged[judged["partition"].isin(["silver", "bronze"])]
             run.tables[f"retrieval_{protocol}_message_auc"] = found.shown("message_auc")
     run.tables["retrieval_failures"] = pd.concat(failures)
+
+
+def reranking(run: Run) -> None:
+    """Re-ranks the first 25 CNs under the protocol of the paper."""
+    systems = ["sbert-minilm", "sbert-mpnet", "rr25-1-minilm-qwen", "rr25-2-mpnet-qwen"]
+    how: dict[str, Any] = {"suite": suite(run), "protocol": "paper", "endpoint": ENDPOINT}
+    found = run.timed("reranking", partial(fcconan.bench, run.data / "fc-conan", system=systems, **how))
+    run.tables["reranking"] = found.shown("tiers")
+    run.tables["reranking_failures"] = found.to_frame("failures")
 
 
 def messages_of(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -387,6 +401,14 @@ SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
             "retrieval_failures": "Answers that could not be read",
         },
     ),
+    "reranking": (
+        "Re-ranking",
+        "`fcconan bench fc-conan --protocol paper`; Qwen re-ranks 25 CNs of MiniLM (system 1) and of MPNET (system 2).",
+        {
+            "reranking": "Average, minimum, maximum and CV (percent) over tiers, as in Table 4",
+            "reranking_failures": "Answers that could not be read",
+        },
+    ),
     "generation": (
         "Generation",
         "`fcconan generate MESSAGES --model MODEL --strategy STRATEGY` and `fcconan metrics`; 20 messages.",
@@ -481,7 +503,7 @@ def write(run: Run) -> None:
         sums = pd.DataFrame(own).sum()
         page += f"\n## {title}\n\n{about}"
         if own:
-            page += f" {sums['requests']:.0f} requests; {sums['seconds'] / sums['requests']:.1f} s and "
+            page += f" {sums['requests']:.0f} timed requests; {sums['seconds'] / sums['requests']:.1f} s and "
             page += f"{sums['tokens'] / sums['requests']:.0f} tokens each."
         page += "\n" + "".join(f"\n{caption}:\n\n{to_markdown(run.tables[name])}" for name, caption in tables.items())
     PAGE.write_text(page, encoding="utf-8")
@@ -506,6 +528,8 @@ def main(environment: Path) -> None:
         tournament(run, replies)
         write(run)
         retrieval(run)
+        write(run)
+        reranking(run)
         write(run)
 
 

@@ -96,7 +96,7 @@ _COLUMNS = {
     "question_id": "number of the item in the source files",
     "compared_by_humans": "whether people compared replies to the item",
     "chosen": "whether the candidate became the reply",
-    "flags": "properties to check before use, such as `truncated`, refusals or offensive words",
+    "flags": "properties to check before use: `truncated`, `empty`, refusals",
     "model": "model that wrote the reply",
     "revision": "revision or hash of the model",
     "prompt_hash": "hash of the prompt template",
