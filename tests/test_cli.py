@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import pkgutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -137,8 +136,8 @@ def test_one_call_from_the_terminal_from_python_and_from_yaml(run: Run, folder: 
 def test_help_lists_every_command_and_its_line(run: Run) -> None:
     code, out, _ = run("--help")
     assert code == 0 and [name for name in cli.COMMANDS if f" {name.split()[0]} " not in out] == []
-    for command, (place, line) in cli.COMMANDS.items():
-        function = pkgutil.resolve_name(place)
+    for command, (public, line) in cli.COMMANDS.items():
+        function = getattr(fcconan, public)
         assert line == (inspect.getdoc(function) or "").splitlines()[0], command
         code, out, _ = run(*command.split(), "--help")
         assert code == 0 and line in " ".join(out.split()), command
