@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from fcconan.building import comparison_row
 from fcconan.data import COMPARED, RowSource, normalise, one_line, read, reply_texts, short_hash
 from fcconan.errors import InputError
-from fcconan.groups import Endpoint, Rows
+from fcconan.groups import AtLeastOne, Endpoint, Rows
 from fcconan.judging.methods import ask
 from fcconan.judging.prompts import json_object, json_request, load_prompt
 from fcconan.judging.tasks import Task, load_task
@@ -43,7 +43,6 @@ else:
     Models = tuple[str, ...]
 
 Row = Mapping[str, Any]
-AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 SHOWN = ("hate_speech", "reply_1", "reply_2")
 PAIRWISE = "pairwise"
 FAST_TOKENS, TOKENS, EXPLAINED_TOKENS = 32, 512, 1024

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from fcconan.data import (
     ABOUT_REPLY,
@@ -23,7 +23,7 @@ from fcconan.data import (
     read,
 )
 from fcconan.errors import InputError
-from fcconan.groups import Endpoint, Rows
+from fcconan.groups import AtLeastOne, Endpoint, Rows
 from fcconan.judging.methods import (
     EXCERPT,
     METHODS,
@@ -51,7 +51,6 @@ else:
     Models = tuple[str, ...]
 
 Row = dict[str, Any]
-AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 LEARNED = "learned:"
 _LACKS = {
     "hate_speech": "no_hate_speech",

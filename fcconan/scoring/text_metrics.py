@@ -6,10 +6,9 @@ from functools import partial
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from cyclopts import Parameter, validators
 
 from fcconan.data import (
     ABOUT_REPLY,
@@ -23,7 +22,7 @@ from fcconan.data import (
     short_hash,
 )
 from fcconan.errors import InputError
-from fcconan.groups import Rows
+from fcconan.groups import AtLeastOne, Rows
 from fcconan.parallel import open_workers
 from fcconan.result import Pivot, Result
 from fcconan.scoring.text import corpus, models, overlap
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 PART = 512  # texts of one task of a worker
 REASONS = {"text": "empty_text", "references": "no_reference", "hate_speech": "no_message"}
 WITH_REFERENCE = ("text", "references")
-AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 
 
 class Metric(NamedTuple):
