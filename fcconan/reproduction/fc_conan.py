@@ -18,6 +18,7 @@ from fcconan.retrieval import (
     Retriever,
     SentenceEncoder,
     bench,
+    has_minilm,
     load_collection,
 )
 from fcconan.scoring import TABLE_4, Floats, summary
@@ -66,12 +67,8 @@ def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, Recom
 
 def _load_minilm() -> SentenceEncoder | None:
     """Returns the encoder of the paper, or None if it is not installed."""
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in ("sentence_transformers", "faiss")):
-        return None
     try:
-        return SentenceEncoder(MINILM)
+        return SentenceEncoder(MINILM) if has_minilm() else None
     except InputError:
         return None
 
