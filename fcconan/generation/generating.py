@@ -182,7 +182,7 @@ def generate(
         messages[missing] = [[]] * len(messages)
     calls = _requests(messages, template, settings, seed, strategy == "grounded")
     if dry_run:
-        return Result("generate", plan_requests(opened, [*chain(*calls)]), identity, notes)
+        return Result("generate", plan_requests((opened, [*chain(*calls)])), identity, notes)
     answers = iter([*opened.replies([*chain(*calls)])])
     found = [
         _picked([next(answers) for _ in own], settings["pick"], [seed, _number(item)], opened)

@@ -175,9 +175,7 @@ def compare(
         "sampling": ",".join(f"{key}={value}" for key, value in vars(form.sampling).items() if value not in (None, ())),
     }
     if dry_run:
-        planned = [plan_requests(each, calls) for each in models]
-        requests = pd.concat([each["requests"] for each in planned], ignore_index=True)
-        return Result("judge compare", {"requests": requests, "messages": planned[0]["messages"]}, identity)
+        return Result("judge compare", plan_requests(*((each, calls) for each in models)), identity)
     unusual = [*form.name, *[orders] * (orders != "both"), *[f"prompt-{hashed[:6]}"] * (prompt is not None)]
     found, notes, heard = [], [], dict[str, str]()
     for each in models:

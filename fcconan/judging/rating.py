@@ -196,10 +196,8 @@ def rate(
         shown = _shown(plan, table, name, passages.find if passages else None)
         calls = [call for texts, reason in shown if reason is None for call in calls_of(plan, texts)]
     if dry_run:
-        plans = [plan_requests(each, calls) for each in asked]
-        sent = {"requests": pd.concat([each["requests"] for each in plans]), "messages": plans[0]["messages"]}
         prompts = [f"{each['role']}:\n{each['content']}" for each in (calls[0].messages if calls else ())]
-        return Result("judge rate", sent, identity, prompts)
+        return Result("judge rate", plan_requests(*((each, calls) for each in asked)), identity, prompts)
     found: list[pd.DataFrame] = []
     notes: list[str] = []
     again: dict[str, int] = {}
