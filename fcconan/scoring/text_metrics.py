@@ -4,15 +4,12 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from fcconan.data import (
     ABOUT_REPLY,
-    SUFFIXES,
     UNKNOWN,
     RowSource,
     check_names,
@@ -20,6 +17,7 @@ from fcconan.data import (
     read,
     reply_texts,
     short_hash,
+    train_split,
 )
 from fcconan.errors import InputError
 from fcconan.groups import AtLeastOne, Rows
@@ -218,8 +216,7 @@ def _training(source: RowSource) -> tuple[list[str], str]:
     Raises:
         InputError: The source cannot be read, or has no column of CNs.
     """
-    is_folder = isinstance(source, str | PathLike) and Path(source).suffix not in SUFFIXES
-    frame, _, name = read(("pairs", "train"), source, rows=Rows(split="train" if is_folder else None))
+    frame, _, name = read(("pairs", "train"), source, rows=Rows(split=train_split(source)))
     column = first_column(dict.fromkeys(frame), "counter_narrative") or "text"
     if column not in frame:
         raise InputError(f"{name} has no column counter_narrative or text, only {', '.join(frame)}: rename that of CNs")
