@@ -55,7 +55,10 @@ def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, Recom
     Raises:
         InputError: A dataset cannot be built.
     """
-    encoder = _load_minilm()
+    try:
+        encoder = SentenceEncoder(MINILM) if has_minilm() else None
+    except InputError:
+        encoder = None
     parts = (
         _recompute_tiers(data),
         _recompute_conan(data),
@@ -63,14 +66,6 @@ def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, Recom
         _recompute_ranking(data, encoder, models),
     )
     return {key: value for part in parts for key, value in part}
-
-
-def _load_minilm() -> SentenceEncoder | None:
-    """Returns the encoder of the paper, or None if it is not installed."""
-    try:
-        return SentenceEncoder(MINILM) if has_minilm() else None
-    except InputError:
-        return None
 
 
 def _recompute_tiers(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:
