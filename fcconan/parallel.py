@@ -1,4 +1,4 @@
-"""Work divided over processes or a Dask cluster, and shares of work that several machines divide."""
+"""Work divided over processes or a Dask cluster."""
 
 import multiprocessing
 import os

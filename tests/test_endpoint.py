@@ -358,7 +358,7 @@ def test_a_dry_run_counts_requests_and_shows_the_first_prompt(server: Server, op
     prices.write_text("m: {input: 1000, output: 2000}")
     list(opened().replies([call("known")]))
     calls = [call("known"), call("abcdefgh", sampling=Sampling(max_tokens=10)), call("abcde")]
-    found = plan_requests(opened(prices=prices), calls)
+    found = plan_requests((opened(prices=prices), calls))
     # 13 bytes are 4 tokens (4 bytes a token, rounded up); answers have at most 10 + 512.
     assert found["requests"].to_dict("records") == [
         {

