@@ -1,15 +1,13 @@
 """Measure the coverage of prediction-powered estimates in simulated worlds.
 
-Part `worlds`: a world is a sample of items from a population with a known mean. Two systems answer each item. Grades
+A world is a sample of items from a population with a known mean. Two systems answer each item. Grades
 are integers from 1 to 5; the two replies to an item are correlated. Annotators rate n of each system's 5 n replies: to
 the same items (paired) or to different ones. The judge is good (correlation about .85), useless, adversarial (about
 -.85) or biased. The biased judge's grades are too high, most of them 5, and higher still for one system. The
 coverage of two intervals is measured: of a mean, and of the difference of the two systems. Limits are binomial 95 %
 limits around .95 for the number of worlds; one rate in twenty is outside of them by chance.
 
-Part `weighted`: as `worlds`, but the probability of selection grows sixfold with the judge's value.
-
-Run it with `python benchmarks/few_labels.py worlds|weighted [--worlds N]`; `--json FILE` writes rows. 1,000 worlds take
+Run it with `python benchmarks/few_labels.py [--worlds N]`; `--json FILE` writes rows. 1,000 worlds take
 about five minutes on one core. `raters.py` measures savings on CSEval.
 """
 
@@ -32,7 +30,7 @@ SIZES = (50, 100, 200, 500)
 JUDGES = {"good": (1.0, 0.55), "useless": (0.0, 1.0), "adversarial": (-1.0, 0.55), "biased": (1.0, 0.55)}
 
 
-def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: bool, weighted: bool) -> list[Sample]:
+def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: bool) -> list[Sample]:
     """Simulate a world.
 
     Args:
@@ -40,7 +38,6 @@ def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: boo
         n: Number of rated replies of each system.
         judge: Name in `JUDGES`.
         paired: Whether the rated replies of both systems are to the same items.
-        weighted: Whether probabilities of selection differ; replies are then selected independently.
 
     Returns:
         The ratings of the two systems.
@@ -54,20 +51,14 @@ def simulated(generator: np.random.Generator, n: int, judge: str, *, paired: boo
         judged = slope * latent + noise * generator.normal(size=n_items)
         if judge == "biased":
             judged = np.clip(np.round(4.2 + 0.4 * system + judged), 1, 5)
-        chances = np.ones(n_items)
-        if weighted:
-            chances = 0.1 + 0.5 / (1 + np.exp(-2 * (judged - judged.mean()) / judged.std()))
-            chances *= n / chances.sum()
-            rated = generator.random(n_items) < chances
-        else:
-            rated = np.isin(np.arange(n_items), order[:n] if paired else generator.permutation(n_items)[:n])
-        sample = summarise(np.where(rated, grades, np.nan), judged, np.arange(n_items), n_items, chances)
+        rated = np.isin(np.arange(n_items), order[:n] if paired else generator.permutation(n_items)[:n])
+        sample = summarise(np.where(rated, grades, np.nan), judged, np.arange(n_items), n_items, np.ones(n_items))
         assert sample is not None
         found.append(sample)
     return found
 
 
-def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
+def coverage(worlds: int, seed: int) -> Rows:
     """Measure the coverage of intervals by judge, number of ratings and estimand."""
     rows: Rows = []
     low, high = (float(end) / worlds for end in binom.interval(0.95, worlds, 0.95))
@@ -79,7 +70,7 @@ def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
             for world in range(worlds):
                 for paired in (True, False):
                     generator = np.random.default_rng([seed, number, n, world, paired])
-                    first, second = simulated(generator, n, judge, paired=paired, weighted=weighted)
+                    first, second = simulated(generator, n, judge, paired=paired)
                     if paired:
                         estimates["mean", 3.0].append(estimate(first, LEVEL))
                     kind = "paired" if paired else "unpaired"
@@ -97,14 +88,11 @@ def coverage(worlds: int, seed: int, weighted: bool) -> Rows:
                         "people": float(np.mean(alone)),
                         "inside": low <= float(np.mean(hits)) <= high,
                         "width": float(np.nanmean(ratios)),
-                        "widest": float(np.nanmax(ratios)),
                     }
                 )
                 print(_line(rows[-1]), flush=True)
     inside = sum(row["inside"] for row in rows)
-    print(
-        f"{inside} of {len(rows)} rates within [{low:.3f}, {high:.3f}]; widest {max(row['widest'] for row in rows):.3f}"
-    )
+    print(f"{inside} of {len(rows)} rates within [{low:.3f}, {high:.3f}]")
     return rows
 
 
@@ -117,14 +105,13 @@ def _line(row: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Run one part."""
+    """Print the rates, and write them as JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("worlds", "weighted"))
     parser.add_argument("--worlds", type=int, default=1_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    rows = coverage(given.worlds, given.seed, given.part == "weighted")
+    rows = coverage(given.worlds, given.seed)
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

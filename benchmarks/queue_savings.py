@@ -1,15 +1,11 @@
 """Savings of `fcconan annotate queue` on FC-CONAN: the judgements that find 50, 80, 90 and 95 % of the positives.
 
-- queue: the default queue and its variants by tier, batch size, random share, encoder and scores. Baselines are the
-  order of the scores alone, and a logistic regression, fitted before every batch. Its features are the scores, shrunken
-  rates of positives of the HS and the CN, and vectors of both. `all other labels` orders every pair by the prediction
-  of the queue's model from the labels of all other pairs; this is an upper limit for a queue.
-- halves: the same on random halves of the HS, and on the remaining HS, with fewer labels to learn from.
-- held-out: on the same halves, the queue with constants fitted to the labels of the other HS, compared with the default
-  constants, which were chosen on all labels.
+- queue: the default queue by tier, without random units, and without scores. The baseline is the order of the
+  similarity alone.
+- held-out: on random halves of the HS, the queue with constants fitted to the labels of the other HS, compared with the
+  default constants, which were chosen on all labels.
 - stopping: judgements and recall when the queue reports that a target is reached, and how often an interval is ever
   wrong, on FC-CONAN and on simulated labels.
-- size: seconds for one fit, up to a million pairs.
 - tiers: the default queue on all four tiers; with `--encoder FOLDER`, with this encoder instead of MiniLM, and
   with the scores of both.
 
@@ -22,7 +18,6 @@ where FOLDER is the output of `fcconan build fc-conan`.
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,11 +29,7 @@ import pandas as pd
 from queue_replay import Model, needed, needed_at_random, replay
 
 from fcconan.annotation.queue_model import (
-    CONSTANT,
     EXPLORE,
-    NOISE,
-    OWN,
-    SMOOTH,
     Floats,
     Problem,
     before_learning,
@@ -54,7 +45,6 @@ SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)
 TIERS = ("bronze", "silver", "gold")  # Silver is Bronze without unconfirmed labels
 EXPLORED = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
-DIMENSIONS = 16  # of the vectors for the logistic regression
 Truths = npt.NDArray[np.bool_]
 Row = dict[str, Any]
 
@@ -66,8 +56,6 @@ class Pairs:
         problem: All pairs of Bronze, with both scores.
         positive: Labels of the pairs.
         tier: Narrowest tier of each pair.
-        vectors: Vectors of the HS and of the CNs.
-        lexical: The same pairs with TF-IDF instead of the encoder, and without training pairs.
     """
 
     def __init__(self, folder: Path, encoder_name: str = MINILM) -> None:
@@ -78,22 +66,13 @@ class Pairs:
         hs = np.array([place[0][row["hs_id"]] for row in rows])
         cn = np.array([place[1][row["cn_id"]] for row in rows])
         encoder = SentenceEncoder(encoder_name)
-        self.vectors = [encoder.encode(list(texts.values()), role="document") for texts in (queries, corpus)]
-        direct = self.vectors[0] @ self.vectors[1].T
-        spread = propagated(*self.vectors, encoder, training_pairs)
-        likenesses = likeness(self.vectors[0]), likeness(self.vectors[1])
+        vectors = [encoder.encode(list(texts.values()), role="document") for texts in (queries, corpus)]
+        direct = vectors[0] @ vectors[1].T
+        spread = propagated(*vectors, encoder, training_pairs)
+        likenesses = likeness(vectors[0]), likeness(vectors[1])
         self.problem = Problem(hs, cn, *likenesses, standardised(np.stack([direct[hs, cn], spread[hs, cn]], axis=1)))
         self.positive = np.array([row["label"] == "appropriate" for row in rows])
         self.tier = np.array([row["tier"] for row in rows])
-        self.lexical = self._lexical(list(queries.values()), list(corpus.values()))
-
-    def _lexical(self, queries: list[str], corpus: list[str]) -> Problem:
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        vectors = TfidfVectorizer(sublinear_tf=True).fit_transform([*queries, *corpus]).toarray()
-        hs, cn = vectors[: len(queries)], vectors[len(queries) :]
-        scores = standardised((hs @ cn.T)[self.problem.rows, self.problem.columns])
-        return self.problem._replace(row_likeness=likeness(hs), column_likeness=likeness(cn), scores=scores)
 
     def within(self, tier: str) -> Truths:
         """Returns a mask of the pairs in a tier."""
@@ -148,46 +127,11 @@ def by_score(problem: Problem, labels: Floats) -> Floats:
     return found
 
 
-class Logistic:
-    """A baseline: logistic regression on scores, rates of HS and CN, and vectors of both."""
-
-    def __init__(self, vectors: list[Any]) -> None:
-        self.parts = []
-        for each in vectors:
-            left, size, _ = np.linalg.svd(each - each.mean(axis=0), full_matrices=False)
-            part = (left * size)[:, :DIMENSIONS]
-            self.parts.append(0.3 * part / part.std())
-
-    def __call__(self, problem: Problem, labels: Floats) -> Floats:
-        """Predicts labels."""
-        from sklearn.linear_model import LogisticRegression
-
-        known = np.isfinite(labels)
-        if len(set(labels[known])) < 2:
-            return by_score(problem, labels)
-        filled = np.where(known, labels, 0.0)
-        features = [problem.scores]
-        for places in (problem.rows, problem.columns):
-            # A rate with the pair's own label would leak that label.
-            number = np.bincount(places, known)[places] - known
-            positives = np.bincount(places, filled)[places] - filled
-            features.append((5 * (positives + 5 * labels[known].mean()) / (number + 5))[:, None])
-        table = np.concatenate([*features, self.parts[0][problem.rows], self.parts[1][problem.columns]], axis=1)
-        fitted = LogisticRegression(max_iter=300).fit(table[known], labels[known])
-        found: Floats = fitted.predict_proba(table)[:, 1]
-        return found
-
-
 def costs(problem: Problem, positive: Truths, seeds: int, *, model: Model = predict, **settings: Any) -> Row:
     """Returns judgements and savings: means, and the range of 95 % of the seeds."""
     orders = (replay(problem, positive, seed=seed, until=SHARES[-1], model=model, **settings) for seed in range(seeds))
-    return compared([each.order for each in orders], positive)
-
-
-def compared(orders: Sequence[Sequence[int]], positive: Truths) -> Row:
-    """Returns the judgements and savings of orders."""
     random = [needed_at_random(len(positive), int(positive.sum()), share) for share in SHARES]
-    table = np.array([[needed(order, positive, share) for share in SHARES] for order in orders])
+    table = np.array([[needed(each.order, positive, share) for share in SHARES] for each in orders])
     saved = 100 * (1 - table / random)
     low, high = np.percentile(saved, [2.5, 97.5], axis=0)
     return {
@@ -205,31 +149,14 @@ def measure_queue(pairs: Pairs, seeds: int) -> list[Row]:
     nothing = pairs.problem._replace(scores=pairs.problem.scores[:, :0])
     cases: list[tuple[str, str, Problem, dict[str, Any]]] = [
         ("order of similarity", "bronze", similarity, {"model": by_score, "random_share": 0.0, "explore": 0.0}),
-        ("order of both scores", "bronze", pairs.problem, {"model": by_score, "random_share": 0.0, "explore": 0.0}),
-        ("logistic regression", "bronze", pairs.problem, {"model": Logistic(pairs.vectors)}),
         *((f"queue, {tier}", tier, pairs.problem, {}) for tier in TIERS),
-        ("similarity only", "bronze", similarity, {}),
         ("no scores", "bronze", nothing, {}),
-        ("TF-IDF only", "bronze", pairs.lexical, {}),
-        *(
-            (f"random share {share}", "bronze", pairs.problem, {"random_share": share})
-            for share in (0.0, 0.1, 0.3, 0.5)
-        ),
-        *((f"exploration {weight}", "bronze", pairs.problem, {"explore": weight}) for weight in (0.0, 0.1, 0.4)),
-        *((f"batches of {size}", "bronze", pairs.problem, {"batch": size}) for size in (10, 25, 100, 200)),
-        ("batches of 10, none random", "bronze", pairs.problem, {"batch": 10, "random_share": 0.0}),
+        ("random share 0.0", "bronze", pairs.problem, {"random_share": 0.0}),
     ]
     found = []
     for name, tier, problem, settings in cases:
         within = pairs.within(tier)
-        start = time.perf_counter()
-        row = costs(only(problem, within), pairs.positive[within], seeds, **settings)
-        found.append({"case": name, **row, "seconds": round((time.perf_counter() - start) / seeds, 2)})
-    for tier in TIERS:
-        within = pairs.within(tier)
-        start = time.perf_counter()
-        row = with_all_others(only(pairs.problem, within), pairs.positive[within])
-        found.append({"case": f"all other labels, {tier}", **row, "seconds": round(time.perf_counter() - start, 2)})
+        found.append({"case": name, **costs(only(problem, within), pairs.positive[within], seeds, **settings)})
     return found
 
 
@@ -252,25 +179,6 @@ def terms_of(problem: Problem) -> list[Floats]:
         same_row + same_column + rows_alike * same_column + problem.scores @ problem.scores.T,
         np.eye(len(rows)),
     ]
-
-
-def left_out(problem: Problem, labels: Floats) -> Floats:
-    """Returns the predictions of the queue's model for every unit from the labels of all other units.
-
-    The identity is y - (A (y - m)) / diag(A), where A is the inverse of the covariance with noise (Rasmussen and
-    Williams, "Gaussian Processes for Machine Learning", 2006, equation 5.12).
-    """
-    covariance = sum(
-        weight * term for weight, term in zip((CONSTANT, SMOOTH, OWN, NOISE), terms_of(problem), strict=True)
-    )
-    inverse = np.linalg.inv(covariance)
-    found: Floats = labels - inverse @ (labels - before_learning(problem, labels)) / np.diag(inverse)
-    return found
-
-
-def with_all_others(problem: Problem, positive: Truths) -> Row:
-    """Returns the judgements and savings of the order by `left_out`."""
-    return compared([np.argsort(-left_out(problem, positive.astype(float)), kind="stable").tolist()], positive)
 
 
 def half(pairs: Pairs, seed: int) -> Truths:
@@ -303,32 +211,15 @@ def fitted(problem: Problem, positive: Truths) -> Model:
     return partial(predict, weights=tuple(np.exp(best.x)))
 
 
-def measure_halves(pairs: Pairs, seeds: int) -> list[Row]:
-    """Measures the queue on random halves of the HS, without the labels of the other half."""
-    logistic = Logistic(pairs.vectors)
-
-    def bound(problem: Problem, positive: Truths, seed: int) -> Row:
-        return with_all_others(problem, positive)
-
-    return [
-        over_halves(pairs, seeds, "queue, 22 HS", _costs),
-        over_halves(pairs, seeds, "queue, the other 23 HS", _costs, others=True),
-        over_halves(pairs, seeds, "logistic regression, 22 HS", partial(_costs, model=logistic)),
-        over_halves(pairs, seeds, "all other labels, 22 HS", bound),
-        over_halves(pairs, seeds, "all other labels, the other 23 HS", bound, others=True),
-    ]
-
-
-def _costs(problem: Problem, positive: Truths, seed: int, **settings: Any) -> Row:
-    return costs(problem, positive, 1, **settings)
-
-
 def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
     """Measures the queue on random halves of the HS, with constants fitted to the other half."""
 
     def others(seed: int) -> tuple[Problem, Truths]:
         left = ~half(pairs, seed)
         return only(pairs.problem, left), pairs.positive[left]
+
+    def unchanged(problem: Problem, positive: Truths, seed: int) -> Row:
+        return costs(problem, positive, 1)
 
     def covariance(problem: Problem, positive: Truths, seed: int) -> Row:
         return costs(problem, positive, 1, model=fitted(*others(seed)))
@@ -341,18 +232,15 @@ def measure_held_out(pairs: Pairs, seeds: int) -> list[Row]:
     return [
         over_halves(pairs, seeds, "queue, covariance by the others, 22 HS", covariance),
         over_halves(pairs, seeds, "queue, exploration by the others, 22 HS", exploration),
-        over_halves(pairs, seeds, f"queue, as it is ({EXPLORE}), 22 HS", _costs),
-        over_halves(pairs, seeds, "queue without exploration, 22 HS", partial(_costs, explore=0.0)),
+        over_halves(pairs, seeds, f"queue, as it is ({EXPLORE}), 22 HS", unchanged),
     ]
 
 
-def over_halves(
-    pairs: Pairs, seeds: int, name: str, play: Callable[[Problem, Truths, int], Row], *, others: bool = False
-) -> Row:
-    """Returns judgements and savings on random halves of the HS, or on the remaining HS."""
+def over_halves(pairs: Pairs, seeds: int, name: str, play: Callable[[Problem, Truths, int], Row]) -> Row:
+    """Returns judgements and savings on random halves of the HS."""
     rows = []
     for seed in range(seeds):
-        chosen = half(pairs, seed) ^ others
+        chosen = half(pairs, seed)
         rows.append(play(only(pairs.problem, chosen), pairs.positive[chosen], seed))
     saved = np.array([row["saved"] for row in rows])
     low, high = np.percentile(saved, [2.5, 97.5], axis=0)
@@ -377,52 +265,32 @@ def measure_stopping(pairs: Pairs, seeds: int) -> list[Row]:
 
     cases: dict[str, Callable[[int], Truths]] = {"FC-CONAN": lambda seed: pairs.positive, "drawn labels": drawn}
     rows = []
-    for share in (0.1, 0.2, 0.3):
-        for name, truth in cases.items():
-            ends: dict[tuple[float, str], list[tuple[int, float]]] = {}
-            wrong = 0
-            for seed in range(seeds):
-                positive = truth(seed)
-                played = replay(pairs.problem, positive, random_share=share, seed=seed, estimates=True)
-                total = int(positive.sum())
-                wrong += any(not each["low"] <= total - each["found"] <= each["high"] for each in played.estimates)
-                for target in TARGETS:
-                    for state, bound in (("reached", "recall_low"), ("probably_reached", "recall_likely")):
-                        known = played.estimates
-                        end = next(each for each in known if not each["left"] or (each[bound] or 0) >= target)
-                        where_it_ends = len(positive) - end["left"], end["found"] / total
-                        ends.setdefault((target, state), []).append(where_it_ends)
-            for (target, state), where in ends.items():
-                judged, recall = np.array(where).T
-                row = {"labels": name, "random_share": share, "target": target, "state": state}
-                row |= {"judged": round(float(judged.mean()), 1), "recall": round(float(recall.mean()), 4)}
-                row |= {"least_recall": round(float(recall.min()), 4), "missed": int((recall < target).sum())}
-                rows.append(row | {"replays": seeds, "intervals_ever_wrong": wrong})
-    return rows
-
-
-def measure_size(pairs: Pairs, seeds: int) -> list[Row]:
-    """Measures the seconds of one fit and prediction."""
-    rows = []
-    generator = np.random.default_rng(0)
-    for side, column, judged in ((45, 130, 2_000), (200, 500, 10_000), (1_000, 1_000, 10_000), (1_000, 1_000, 50_000)):
-        likenesses = likeness(generator.normal(size=(side, 32))), likeness(generator.normal(size=(column, 32)))
-        hs, cn = (places.ravel() for places in np.indices((side, column)))
-        problem = Problem(hs, cn, *likenesses, generator.normal(size=(side * column, 2)))
-        labels = np.full(side * column, np.nan)
-        labels[generator.permutation(side * column)[:judged]] = generator.random(judged) < 0.17
-        start = time.perf_counter()
-        predict(problem, labels)
-        rows.append({"pairs": side * column, "judged": judged, "seconds": round(time.perf_counter() - start, 3)})
+    for name, truth in cases.items():
+        ends: dict[tuple[float, str], list[tuple[int, float]]] = {}
+        wrong = 0
+        for seed in range(seeds):
+            positive = truth(seed)
+            played = replay(pairs.problem, positive, seed=seed, estimates=True)
+            total = int(positive.sum())
+            wrong += any(not each["low"] <= total - each["found"] <= each["high"] for each in played.estimates)
+            for target in TARGETS:
+                for state, bound in (("reached", "recall_low"), ("probably_reached", "recall_likely")):
+                    end = next(each for each in played.estimates if not each["left"] or (each[bound] or 0) >= target)
+                    where_it_ends = len(positive) - end["left"], end["found"] / total
+                    ends.setdefault((target, state), []).append(where_it_ends)
+        for (target, state), where in ends.items():
+            judged, recall = np.array(where).T
+            row = {"labels": name, "target": target, "state": state}
+            row |= {"judged": round(float(judged.mean()), 1), "recall": round(float(recall.mean()), 4)}
+            row |= {"least_recall": round(float(recall.min()), 4), "missed": int((recall < target).sum())}
+            rows.append(row | {"replays": seeds, "intervals_ever_wrong": wrong})
     return rows
 
 
 PARTS: Mapping[str, Callable[[Pairs, int], list[Row]]] = {
     "queue": measure_queue,
-    "halves": measure_halves,
     "held-out": measure_held_out,
     "stopping": measure_stopping,
-    "size": measure_size,
     "tiers": measure_tiers,
 }
 

@@ -12,93 +12,54 @@ import fcconan
 from fcconan.errors import InputError, RemoteError
 from fcconan.result import ROW_FILES
 
-# Command -> where its function is, and the first line of its docstring, so that --help imports no command.
+# Command -> its function in `fcconan`, and the first line of its docstring, so that --help imports no command.
 COMMANDS = {
     "annotate adjudicate": (
-        "fcconan.annotation.adjudication:adjudicate",
+        "adjudicate",
         "Determine the final label of each unit from its votes, by rule or by a person.",
     ),
     "annotate validate": (
-        "fcconan.annotation.validating:validate",
+        "validate",
         "Assign final labels to independent validators, and count the labels that they confirm.",
     ),
     "annotate release": (
-        "fcconan.annotation.releasing:release",
+        "release",
         "Sort the pairs of a campaign into tiers, and write data files with a recipe that `build` reads.",
     ),
-    "list": ("fcconan.building.builds:list_datasets", "List the datasets that can be built, and the annotation tasks."),
-    "build": (
-        "fcconan.building.builds:build",
-        "Build a dataset from its pinned files, for `datasets.load_dataset`.",
-    ),
-    "bench": ("fcconan.retrieval.benchmark:bench", "Benchmark retrieval systems."),
-    "finetune": (
-        "fcconan.generation.finetuning:finetune",
-        "Fine-tune a language model on pairs of hate speech and counter-narratives.",
-    ),
-    "judge rate": (
-        "fcconan.judging.rating:rate",
-        "Rate each reply on each aspect of a task, with language models or learned raters.",
-    ),
-    "judge compare": (
-        "fcconan.judging.comparison:compare",
-        "Compare replies of different systems to one message in pairs, by language models.",
-    ),
-    "judge calibrate": (
-        "fcconan.judging.calibration:calibrate",
-        "Calibrate the evaluation steps of an aspect by people's ratings.",
-    ),
-    "judge rubric": (
-        "fcconan.judging.rubric_drafts:draft_rubric",
-        "Draft the rubric of a new aspect with a language model, for a person to edit.",
-    ),
-    "judge train": ("fcconan.judging.learned:train_rater", "Train a rater on people's ratings."),
-    "judge audit": ("fcconan.judging.auditing:audit", "Measure biases of judges."),
-    "generate": (
-        "fcconan.generation.generating:generate",
-        "Write a reply to each message, by a model, a retriever or people.",
-    ),
-    "annotate assign": (
-        "fcconan.annotation.assigning:assign",
-        "Assign units to raters, in rounds and sessions, with overlaps and gold questions.",
-    ),
-    "annotate status": (
-        "fcconan.annotation.progress:campaign_status",
-        "Show the returned and open units of each rater, and the next command.",
-    ),
-    "metrics": (
-        "fcconan.scoring.text_metrics:metrics",
-        "Compute text metrics of replies, as ratings that correlate and rank read.",
-    ),
-    "correlate": ("fcconan.scoring.correlating:correlate", "Correlate metrics and judges with people."),
-    "agree": ("fcconan.scoring.agreement:agree", "Measure the agreement of raters on ratings, verdicts or labels."),
-    "rank": (
-        "fcconan.scoring.ranking:rank",
-        "Rank systems by ratings of their replies, or by verdicts on pairs of their replies.",
-    ),
+    "list": ("list_datasets", "List the datasets that can be built, and the annotation tasks."),
+    "build": ("build", "Build a dataset from its pinned files, for `datasets.load_dataset`."),
+    "bench": ("bench", "Benchmark retrieval systems."),
+    "finetune": ("finetune", "Fine-tune a language model on pairs of hate speech and counter-narratives."),
+    "judge rate": ("rate", "Rate each reply on each aspect of a task, with language models or learned raters."),
+    "judge compare": ("compare", "Compare replies of different systems to one message in pairs, by language models."),
+    "judge calibrate": ("calibrate", "Calibrate the evaluation steps of an aspect by people's ratings."),
+    "judge rubric": ("draft_rubric", "Draft the rubric of a new aspect with a language model, for a person to edit."),
+    "judge train": ("train_rater", "Train a rater on people's ratings."),
+    "judge audit": ("audit", "Measure biases of judges."),
+    "generate": ("generate", "Write a reply to each message, by a model, a retriever or people."),
+    "annotate assign": ("assign", "Assign units to raters, in rounds and sessions, with overlaps and gold questions."),
+    "annotate status": ("campaign_status", "Show the returned and open units of each rater, and the next command."),
+    "metrics": ("metrics", "Compute text metrics of replies, as ratings that correlate and rank read."),
+    "correlate": ("correlate", "Correlate metrics and judges with people."),
+    "agree": ("agree", "Measure the agreement of raters on ratings, verdicts or labels."),
+    "rank": ("rank", "Rank systems by ratings of their replies, or by verdicts on pairs of their replies."),
     "annotate export": (
-        "fcconan.annotation.sheets:export_sheets",
+        "export_sheets",
         "Write the sheets that raters fill in, for spreadsheets or Label Studio, and the guidelines.",
     ),
-    "annotate import": (
-        "fcconan.annotation.importing:import_answers",
-        "Check the returned files of raters, and add their answers to the campaign.",
-    ),
-    "annotate simulate": (
-        "fcconan.annotation.simulating:simulate",
-        "Simulate the answers of raters, to try out a campaign.",
-    ),
+    "annotate import": ("import_answers", "Check the returned files of raters, and add their answers to the campaign."),
+    "annotate simulate": ("simulate", "Simulate the answers of raters, to try out a campaign."),
     "annotate new": (
-        "fcconan.annotation.creating:new_campaign",
+        "new_campaign",
         "Make a campaign: the units that are judged, from a corpus, two lists of texts, or replies.",
     ),
     "annotate queue": (
-        "fcconan.annotation.queueing:queue_units",
+        "queue_units",
         "Make the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.",
     ),
-    "hydrate": ("fcconan.building.hydration:hydrate", "Add the texts to a labels-only dataset."),
-    "publish": ("fcconan.publishing.publication:publish", "Publish a dataset on the Hub."),
-    "reproduce": ("fcconan.reproduction.comparison:reproduce", "Recompute the values that the papers print."),
+    "hydrate": ("hydrate", "Add the texts to a labels-only dataset."),
+    "publish": ("publish", "Publish a dataset on the Hub."),
+    "reproduce": ("reproduce", "Recompute the values that the papers print."),
 }
 # Groups of commands.
 GROUPS = {
@@ -126,9 +87,9 @@ app = App(
 )
 for name, line in GROUPS.items():
     app.command(App(name=name, help=line))
-for name, (place, line) in COMMANDS.items():
+for name, (function, line) in COMMANDS.items():
     group, _, verb = name.rpartition(" ")
-    (app[group] if group else app).command(place, name=verb, help=line)
+    (app[group] if group else app).command(f"fcconan:{function}", name=verb, help=line)
 
 
 OUTPUT = Parameter(group=Group("Output", sort_key=1))

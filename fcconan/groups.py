@@ -4,9 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 
 from fcconan.errors import InputError
+
+AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+NotNegative = Parameter(validator=validators.Number(gte=0))
+Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 
 
 @Parameter(name="*")

@@ -1,4 +1,4 @@
-"""Work divided over processes or a Dask cluster, and shares of work that several machines divide."""
+"""Work divided over processes or a Dask cluster."""
 
 import multiprocessing
 import os
@@ -28,7 +28,7 @@ def open_workers(jobs: int = 1, *, scheduler: str | None = None) -> Iterator[Cal
         try:
             from distributed import Client
         except ImportError as error:
-            raise InputError("a Dask cluster needs the extra: `pip install 'fcconan[cluster]'`") from error
+            raise InputError("a Dask cluster needs the extra: `pip install -e '.[cluster]'` in the clone") from error
         with Client(scheduler, set_as_default=False) as client:
             yield client.get_executor(pure=False).map
     elif jobs == 1:

@@ -25,7 +25,7 @@ def forest(table: "DataFrame", *, label: str, values: str = "") -> Any:
         axes.axvline(0, color=LINES, linewidth=0.5)
     axes.hlines(places, table["low"], table["high"], color=LINES)
     axes.plot(table["value"], places, "o", color=POINTS)
-    axes.set_yticks(places, table[label])
+    axes.set_yticks(places, table[label].str.replace("_", " "))
     axes.set_xlabel(values)
     axes.set_ylim(0.5, len(table) + 0.5)
     axes.spines[["top", "right"]].set_visible(False)

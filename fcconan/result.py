@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,7 +130,8 @@ class Result:
         template = Environment(loader=PackageLoader("fcconan", "."), autoescape=True).get_template("result.html.jinja")
         by, first = self.choice or (None, None)
         choices = dict.fromkeys(value for table in self.tables.values() if by in table for value in table[by].unique())
-        page = template.render(result=self, tables=tables, plots=plots, choices=[*choices], by=by, first=first)
+        shown = {"result": self, "tables": tables, "plots": plots, "choices": [*choices], "by": by, "first": first}
+        page = template.render(shown, glossary=_glossary())
         for stale in {path for name in self.files for path in (Path(folder) / name).parent.glob("*.trec")}:
             stale.unlink()  # runs of an earlier report
         for name, text in [*((name, write()) for name, write in self.files.items()), ("index.html", page)]:
@@ -205,6 +207,15 @@ class Result:
     def _repr_html_(self) -> str:
         """Returns the main table and the notes, for notebooks."""
         return "<br>".join([self.shown(next(iter(self.tables))).to_html(index=False), *map(html.escape, self.notes)])
+
+
+def _glossary() -> dict[str, str]:
+    """Returns the terms of the glossary in small letters, with their meanings as plain text."""
+    installed = Path(__file__).with_name("glossary.md")
+    path = installed if installed.exists() else Path(__file__).parents[1] / "docs" / "glossary.md"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    rows = [re.sub(r" \(\[.*?\)\)", "", line).strip("| ").split(" | ", 1) for line in lines if line.startswith("| ")]
+    return {term.lower(): meaning for terms, meaning in rows[1:] for term in terms.split(", ")}
 
 
 def _records(table: "DataFrame") -> list[dict[str, Any]]:

@@ -358,7 +358,7 @@ def test_a_dry_run_counts_requests_and_shows_the_first_prompt(server: Server, op
     prices.write_text("m: {input: 1000, output: 2000}")
     list(opened().replies([call("known")]))
     calls = [call("known"), call("abcdefgh", sampling=Sampling(max_tokens=10)), call("abcde")]
-    found = plan_requests(opened(prices=prices), calls)
+    found = plan_requests((opened(prices=prices), calls))
     # 13 bytes are 4 tokens (4 bytes a token, rounded up); answers have at most 10 + 512.
     assert found["requests"].to_dict("records") == [
         {
@@ -395,7 +395,7 @@ def test_a_missing_key_or_extra_is_one_line(opened: Opened, monkeypatch: pytest.
     with pytest.raises(InputError, match="set OPENAI_API_KEY, or give --base-url"):
         list(opened(base_url=None).replies([call()]))
     monkeypatch.setitem(sys.modules, "openai", None)
-    with pytest.raises(InputError, match=r"pip install 'fcconan\[llm\]'"):
+    with pytest.raises(InputError, match=r"pip install -e '.\[llm\]'"):
         list(opened().replies([call()]))
     for name in ("", "local:", "replay:", "learned:rater"):
         with pytest.raises(InputError, match="expected"):

@@ -277,7 +277,7 @@ def test_unusable_models_are_refused_in_one_line(tiny: Path, tmp_path: Path, mon
         full.setattr(torch.nn.functional, "linear", lambda *_: (_ for _ in ()).throw(RuntimeError("not enough memory")))
         refused(r"^a batch of 1 prompts of \d+ tokens does not fit into the memory of cpu: lower --concurrency$", tiny)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    refused(r"^models on this machine need an extra \(.*\): `pip install 'fcconan\[neural\]'`$", tiny)
+    refused(r"^models on this machine need an extra \(.*\): `pip install -e '.\[neural\]'` in the clone$", tiny)
 
 
 # Formats: `¶` is a line break, `_` the mark of a space, `‖` the end of the prompt.

@@ -148,5 +148,9 @@ def test_the_page_shows_one_partition_at_a_time_with_references_below_a_line(tmp
     )
     page = result.to_html(tmp_path).read_text()
     assert "<option>gold</option><option selected>silver</option>" in page
+    # A term of docs/glossary.md.
+    assert (
+        '<th><abbr title="subset of pairs with equally well confirmed labels">tier</abbr></th><th>system</th>' in page
+    )
     assert page.count('<tr data-choice="gold">') == page.count('<tr data-choice="gold" class="reference">') == 1
     assert (tmp_path / "a" / "b.csv").read_text() == "x\n"

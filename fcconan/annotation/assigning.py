@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter, validators
 
 from fcconan.annotation.campaigns import MAIN, QUALIFICATION, RATERS, VALIDATION, Campaign, Key
 from fcconan.annotation.ordering import derived_seed, in_order, last_places
@@ -24,14 +23,12 @@ from fcconan.annotation.rounds import (
 )
 from fcconan.data import read_file, write_whole
 from fcconan.errors import InputError
+from fcconan.groups import AtLeastOne, NotNegative, Share
 from fcconan.result import Result
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
-NotNegative = Parameter(validator=validators.Number(gte=0))
-Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 ROUNDING = 1e-9  # 0.7 * 10 questions may exceed 7
 
 
@@ -41,8 +38,8 @@ def assign(
     round: str = MAIN,
     overlap: dict[str, float] = {},  # noqa: B006 - it is not changed
     all_raters: bool = False,
-    sample_size: Positive | None = None,
-    session_size: Positive | None = None,
+    sample_size: AtLeastOne | None = None,
+    session_size: AtLeastOne | None = None,
     exclude_round: tuple[str, ...] = (),
     gold_per_session: Annotated[int, NotNegative] = 0,
     review: str | None = None,

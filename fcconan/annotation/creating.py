@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter, validators
-
 from fcconan.annotation.campaigns import Settings, Unit, create
 from fcconan.annotation.gold_questions import add_gold_questions, unit_of
 from fcconan.annotation.progress import next_step
@@ -37,7 +35,7 @@ from fcconan.data import (
     task_path,
 )
 from fcconan.errors import InputError
-from fcconan.groups import Rows
+from fcconan.groups import AtLeastOne, NotNegative, Rows
 from fcconan.judging import Task, draw_pairs, load_task, reply_pairs
 from fcconan.result import Result
 from fcconan.retrieval import Dense, SentenceEncoder, TfIdf
@@ -45,8 +43,6 @@ from fcconan.retrieval import Dense, SentenceEncoder, TfIdf
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
-NotNegative = Annotated[int, Parameter(validator=validators.Number(gte=0))]
 NEEDED = {"pair": "--corpus with --hs, or lists as --hs FILE and --cns FILE", "reply": "--replies"}
 NEEDED["comparison"] = NEEDED["reply"]
 
@@ -59,16 +55,16 @@ def new_campaign(
     replies: RowSource | None = None,
     hs: int | Path | None = None,
     cns: int | Path | None = None,
-    pairs: Positive | None = None,
+    pairs: AtLeastOne | None = None,
     language: str = "en",
-    neighbours: Positive = 2,
+    neighbours: AtLeastOne = 2,
     neighbours_count_itself: bool = False,
     encoder: str | None = None,
     group_by: str | None = None,
-    divisible_by: Positive = 1,
+    divisible_by: AtLeastOne = 1,
     gold: Path | None = None,
     qualification: Path | None = None,
-    seed: NotNegative = 0,
+    seed: Annotated[int, NotNegative] = 0,
     rows: Rows = Rows(),
 ) -> Result:
     """Make a campaign: the units that are judged, from a corpus, two lists of texts, or replies.

@@ -26,7 +26,7 @@ from fcconan.annotation.sampling import TFIDF, default_encoder
 from fcconan.annotation.votes import answer_table
 from fcconan.data import make_pair_id, name_with_hash, read, read_file
 from fcconan.errors import InputError
-from fcconan.groups import Rows
+from fcconan.groups import AtLeastOne, NotNegative, Rows, Share
 from fcconan.judging import Task
 from fcconan.result import ROW_FILES, Result
 from fcconan.retrieval import read_run
@@ -40,7 +40,6 @@ UNDECIDED = ("not_sure", "tie")
 OWN_ID = ("unit_id", "pair_id", "reply_id")
 TWO_IDS = (("query_id", "corpus_id"), ("reply_a", "reply_b"))
 WORDS = 5_000  # vocabulary of TF-IDF
-Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 Above = Annotated[float, Parameter(validator=validators.Number(gt=0, lte=1))]
 
 
@@ -52,7 +51,7 @@ def queue_units(
     campaign: Path,
     *,
     scores: Path | None = None,
-    queue_size: Annotated[int, Parameter(validator=validators.Number(gte=1))] = 50,
+    queue_size: AtLeastOne = 50,
     random_share: Share = RANDOM_SHARE,
     positive: str | None = None,
     target_recall: Above = 0.9,
@@ -60,7 +59,7 @@ def queue_units(
     encoder: str | None = None,
     allow_pending: bool = False,
     status_only: bool = False,
-    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
+    seed: Annotated[int | None, NotNegative] = None,
 ) -> Result:
     """Make the next queue of units: likely positives, ranked by a model of the labels so far, and a random sample.
 

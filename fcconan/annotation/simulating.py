@@ -11,19 +11,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from cyclopts import Parameter, validators
 
 from fcconan.annotation.campaigns import LABEL, VALIDATION, Campaign, as_lines
 from fcconan.annotation.ordering import derived_seed
 from fcconan.annotation.questions import COMMENT, SKIP, VERDICT, questions, turned
 from fcconan.annotation.sheets import HIDDEN, as_csv, raters_sheets, write
 from fcconan.annotation.votes import NOT_SURE
+from fcconan.groups import NotNegative, Share
 from fcconan.judging import Aspect
 from fcconan.result import Result
 
 POSITIVE_RATE = 0.17  # appropriate pairs in FC-CONAN, rounded
 WITHIN = 1.0  # largest distance of a grade with which a validator agrees
-Share = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 
 
 def simulate(
@@ -33,7 +32,7 @@ def simulate(
     round: str = "main",
     accuracy: Share = 0.9,
     skip_rate: Share = 0.0,
-    seed: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
+    seed: Annotated[int | None, NotNegative] = None,
 ) -> Result:
     """Simulate the answers of raters, to try out a campaign.
 

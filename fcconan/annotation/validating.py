@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from cyclopts import Parameter, validators
 
 from fcconan.annotation.assigning import deal, numbers_of_raters, permissions
 from fcconan.annotation.campaigns import VALIDATION, Campaign, Row
@@ -17,11 +16,10 @@ from fcconan.annotation.progress import next_step
 from fcconan.annotation.rounds import recorded_options, write_round
 from fcconan.annotation.votes import ANSWERS, STATES, item_of, shown_labels, validation_targets, verdicts
 from fcconan.errors import InputError
-from fcconan.groups import Bootstrap
+from fcconan.groups import AtLeastOne, Bootstrap
 from fcconan.result import Pivot, Result
 from fcconan.scoring import measure_agreement
 
-Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 COEFFICIENTS = ("raw", "cohen", "krippendorff_nominal")
 
 
@@ -29,8 +27,8 @@ def validate(
     campaign: Path,
     *,
     round: tuple[str, ...] = (),
-    sample_size: Positive | None = None,
-    session_size: Positive | None = None,
+    sample_size: AtLeastOne | None = None,
+    session_size: AtLeastOne | None = None,
     overlap: dict[str, float] = {},  # noqa: B006 - it is not changed
     extend: bool = False,
     bootstrap: Bootstrap = Bootstrap(),

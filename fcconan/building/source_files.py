@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -147,11 +147,6 @@ def coded(rows: "DataFrame", name: str, values: Mapping[str, Any]) -> list[Any]:
         at = int(unknown.argmax())
         raise wrong_row(rows, at, f"{name} is {cells[at]!r}, expected one of {', '.join(map(repr, values))}")
     return [values[cell] for cell in cells]
-
-
-def words(rows: "DataFrame", name: str, known: Sequence[str]) -> list[str]:
-    """Returns the cells of a column, all of which must be known words."""
-    return coded(rows, name, dict(zip(known, known, strict=True)))
 
 
 def numbers(rows: "DataFrame", name: str, *, whole: bool = False) -> list[Any]:

@@ -86,6 +86,7 @@ from .reader import (
     read_rated as read_rated,
     read_together as read_together,
     reply_texts as reply_texts,
+    train_split as train_split,
 )
 from .schemas import (
     ABOUT_REPLY as ABOUT_REPLY,

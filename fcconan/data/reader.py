@@ -185,6 +185,11 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
     return frame, f"rows@{_hash(frame)}"
 
 
+def train_split(source: RowSource) -> str | None:
+    """Returns the split of a source's training pairs: `train` of datasets, None of files and of rows in memory."""
+    return "train" if isinstance(source, str | PathLike) and Path(source).suffix not in SUFFIXES else None
+
+
 def _renamed(frame: "DataFrame", rename: Mapping[str, str]) -> "DataFrame":
     return frame.assign(**{ours: frame[theirs] for ours, theirs in rename.items() if theirs in frame})
 

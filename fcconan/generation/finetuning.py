@@ -1,7 +1,6 @@
 """`finetune`: a language model learns the replies of training pairs."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fcconan.data import (
-    SUFFIXES,
     TIERS,
     LeakageIndex,
     RowSource,
@@ -24,6 +22,7 @@ from fcconan.data import (
     message_leakage_keys,
     read,
     simplify_text,
+    train_split,
     write_whole,
 )
 from fcconan.errors import InputError
@@ -114,8 +113,7 @@ def finetune(
         raise InputError(f"{out} exists and holds no fine-tuned model: choose another folder")
     work = out.with_name(f"{out.name}.unfinished")
 
-    is_folder = isinstance(pairs, str | os.PathLike) and Path(pairs).suffix not in SUFFIXES
-    split = rows.split or ("train" if is_folder else None)
+    split = rows.split or train_split(pairs)
     frame, _, name = read(("train", "pairs", *TIERS[::-1]), pairs, rows=replace(rows, split=split))
     examples, notes = _examples(frame, name)
     source, shown = locate_model(model), load_generation_prompt(prompt)

@@ -10,13 +10,12 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from cyclopts import Parameter, validators
 
 from fcconan.data import GENERATED, RowSource, make_reply_id, short_hash
 from fcconan.errors import InputError
 from fcconan.generation.pairs import NO_CANDIDATES, find_examples, pool_of, read_messages, retrieve
 from fcconan.generation.prompts import BACKGROUND, generation_messages, load_decoding, load_generation_prompt
-from fcconan.groups import Endpoint, Rows
+from fcconan.groups import AtLeastOne, Endpoint, NotNegative, Rows
 from fcconan.judging import Passages, PromptTemplate
 from fcconan.models import (
     ChatRequest,
@@ -41,8 +40,6 @@ else:
     Named = str | None
 
 Row = dict[str, Any]
-Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
-NotNegative = validators.Number(gte=0)
 # Strategies with a model -> the prompt.
 PROMPTS = {"zero-shot": "brief", "few-shot": "brief", "grounded": "grounded"}
 RETRIEVER, SIMILAR = "bm25", "sbert-minilm"  # of CNs, and of the messages of examples
@@ -63,18 +60,18 @@ def generate(
     *,
     model: Named = None,
     strategy: Literal["zero-shot", "few-shot", "grounded", "retrieval", "reference"] | None = None,
-    examples: Positive | None = None,
+    examples: AtLeastOne | None = None,
     background: RowSource | None = None,
     retriever: Named = None,
     prompt: str | None = None,
     prompt_format: str | None = None,
     decoding: str = "greedy",
-    temperature: Annotated[float | None, Parameter(validator=NotNegative)] = None,
-    max_tokens: Positive | None = None,
-    limit: Positive | None = None,
+    temperature: Annotated[float | None, NotNegative] = None,
+    max_tokens: AtLeastOne | None = None,
+    limit: AtLeastOne | None = None,
     system: str | None = None,
     dry_run: bool = False,
-    seed: Annotated[int, Parameter(validator=NotNegative)] = 0,
+    seed: Annotated[int, NotNegative] = 0,
     rows: Rows = Rows(),
     endpoint: Endpoint = Endpoint(),
 ) -> Result:
@@ -185,7 +182,7 @@ def generate(
         messages[missing] = [[]] * len(messages)
     calls = _requests(messages, template, settings, seed, strategy == "grounded")
     if dry_run:
-        return Result("generate", plan_requests(opened, [*chain(*calls)]), identity, notes)
+        return Result("generate", plan_requests((opened, [*chain(*calls)])), identity, notes)
     answers = iter([*opened.replies([*chain(*calls)])])
     found = [
         _picked([next(answers) for _ in own], settings["pick"], [seed, _number(item)], opened)

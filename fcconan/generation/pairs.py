@@ -2,13 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data import (
     LABELS,
-    SUFFIXES,
     TIERS,
     LeakageIndex,
     RowSource,
@@ -24,6 +21,7 @@ from fcconan.data import (
     message_leakage_keys,
     normalise,
     read,
+    train_split,
 )
 from fcconan.errors import InputError
 from fcconan.groups import Rows
@@ -120,10 +118,9 @@ def pool_of(dataset: RowSource, source: RowSource | None, rows: Rows) -> tuple["
         InputError: There are no pairs.
     """
     own = dataset if source is None else source
-    is_folder = isinstance(own, str | PathLike) and Path(own).suffix not in SUFFIXES
-    rename = rows.rename if source is None else {}
+    given = rows if source is None else Rows()
     try:
-        return read_pairs(own, Rows("train" if is_folder else rows.split if source is None else None, rename))
+        return read_pairs(own, Rows(train_split(own) or given.split, given.rename))
     except InputError as error:
         raise InputError(f"no pairs for examples or retrieval: {error}; or name others with --background") from error
 

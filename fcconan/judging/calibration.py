@@ -129,9 +129,8 @@ def calibrate(
         asked = [*_calls(rubric, rated, rated.steps, parts["select"])] * n
         asked += [*_calls(rubric, rated, rated.steps, parts["draft"])] * (rounds * keep)
         asked += [*_calls(rubric, rated, rated.steps, parts["report"])] * 2
-        plans = [plan_requests(writer, [*(call for _, call in drafts), *later]), plan_requests(judge, asked)]
-        table = concat([plan["requests"] for plan in plans], ignore_index=True)
-        return Result("judge calibrate", {"requests": table, "messages": plans[0]["messages"]}, {})
+        planned = plan_requests((writer, [*(call for _, call in drafts), *later]), (judge, asked))
+        return Result("judge calibrate", planned, {})
 
     found: list[dict[str, Any]] = []
     _score(found, drafts, writer, grade, parts["select"])

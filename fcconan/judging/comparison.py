@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from fcconan.building import comparison_row
 from fcconan.data import COMPARED, RowSource, normalise, one_line, read, reply_texts, short_hash
 from fcconan.errors import InputError
-from fcconan.groups import Endpoint, Rows
+from fcconan.groups import AtLeastOne, Endpoint, Rows
 from fcconan.judging.methods import ask
 from fcconan.judging.prompts import json_object, json_request, load_prompt
 from fcconan.judging.tasks import Task, load_task
@@ -30,7 +30,7 @@ from fcconan.models import (
     plan_requests,
     usage_table,
 )
-from fcconan.parsing import parse_comparison, parse_verdict
+from fcconan.parsing import ParsedComparison, parse_comparison, parse_verdict
 from fcconan.result import Result
 
 if TYPE_CHECKING:
@@ -43,20 +43,10 @@ else:
     Models = tuple[str, ...]
 
 Row = Mapping[str, Any]
-AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 SHOWN = ("hate_speech", "reply_1", "reply_2")
 PAIRWISE = "pairwise"
 FAST_TOKENS, TOKENS, EXPLAINED_TOKENS = 32, 512, 1024
-SWAPPED = {"a": "b", "b": "a", "tie": "tie", None: None}
-
-
-class Said(NamedTuple):
-    """Answer of a judge about two replies: a verdict, or why there is none, and grades."""
-
-    verdict: str | None
-    reason: str | None = None
-    score_a: float | None = None
-    score_b: float | None = None
+SWAPPED: dict[Any, Any] = {"a": "b", "b": "a", "tie": "tie", None: None}
 
 
 class Form(NamedTuple):
@@ -76,7 +66,7 @@ class Form(NamedTuple):
     variables: tuple[str, ...]
     render: "Callable[[Mapping[str, str]], Messages]"
     sampling: Sampling
-    parse: "Callable[[str], Any]"
+    parse: "Callable[[str], ParsedComparison]"
     answer: str
     schema: Mapping[str, Any] | None
 
@@ -185,9 +175,7 @@ def compare(
         "sampling": ",".join(f"{key}={value}" for key, value in vars(form.sampling).items() if value not in (None, ())),
     }
     if dry_run:
-        planned = [plan_requests(each, calls) for each in models]
-        requests = pd.concat([each["requests"] for each in planned], ignore_index=True)
-        return Result("judge compare", {"requests": requests, "messages": planned[0]["messages"]}, identity)
+        return Result("judge compare", plan_requests(*((each, calls) for each in models)), identity)
     unusual = [*form.name, *[orders] * (orders != "both"), *[f"prompt-{hashed[:6]}"] * (prompt is not None)]
     found, notes, heard = [], [], dict[str, str]()
     for each in models:
@@ -267,34 +255,32 @@ def _plan(a: Row, b: Row, form: Form, orders: str, seed: int) -> tuple[str, str 
     return "ab" if orders == "both" else "a", None
 
 
-def _read(form: Form, heard: dict[str, str], _: ChatRequest, answer: ChatResponse) -> Said:
+def _read(form: Form, heard: dict[str, str], _: ChatRequest, answer: ChatResponse) -> ParsedComparison:
     """Reads an answer, where `a` is the reply shown first, and keeps the first words for each reason."""
-    found = Said(None, answer.reason or "empty")
-    if answer.text is not None:
-        read = form.parse(answer.text)
-        found = Said(read.value, read.reason, read.score_a, read.score_b)
-    if found.verdict is None:
+    lost: Any = answer.reason or "empty"
+    found = ParsedComparison(None, lost) if answer.text is None else form.parse(answer.text)
+    if found.value is None:
         heard.setdefault(str(found.reason), answer.detail or answer.cut or answer.text or "")
     return found
 
 
-def _row(a: Row, b: Row, rater: str, without: str | None, answers: Mapping[str, Said]) -> dict[str, Any]:
+def _row(a: Row, b: Row, rater: str, without: str | None, answers: Mapping[str, ParsedComparison]) -> dict[str, Any]:
     """Returns the row of a pair from its answers, by the reply that each shows first."""
     said = {
-        side: each if side == "a" else Said(SWAPPED[each.verdict], each.reason, each.score_b, each.score_a)
+        side: each if side == "a" else ParsedComparison(SWAPPED[each.value], each.reason, each.score_b, each.score_a)
         for side, each in answers.items()
     }
-    ab, ba = (said.get(side, Said(None)) for side in "ab")
+    ab, ba = (said.get(side, ParsedComparison(None)) for side in "ab")
     reason = ab.reason or ba.reason if without in (None, "identical") else without
-    verdicts = {each.verdict for each in said.values()}
+    verdicts = {each.value for each in said.values()}
     verdict = "invalid" if reason else verdicts.pop() if len(verdicts) == 1 else "tie"
     scores: Any = [] if reason else [(each.score_a, each.score_b) for each in said.values() if each.score_a is not None]
     means = np.mean(scores, axis=0).tolist() if scores else (None, None)
     return {
         **comparison_row(a, b, rater, "model", verdict, reason),
         **dict(zip(("score_a", "score_b"), means, strict=True)),
-        **{"verdict_ab": ab.verdict, "verdict_ba": ba.verdict, "reason_ab": ab.reason, "reason_ba": ba.reason},
-        "flipped": ab.verdict != ba.verdict if ab.verdict and ba.verdict else None,
+        **{"verdict_ab": ab.value, "verdict_ba": ba.value, "reason_ab": ab.reason, "reason_ba": ba.reason},
+        "flipped": ab.value != ba.value if ab.value and ba.value else None,
         "identical": without == "identical",
     }
 

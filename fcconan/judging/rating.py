@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 
 from fcconan.data import (
     ABOUT_REPLY,
@@ -23,7 +23,7 @@ from fcconan.data import (
     read,
 )
 from fcconan.errors import InputError
-from fcconan.groups import Endpoint, Rows
+from fcconan.groups import AtLeastOne, Endpoint, Rows
 from fcconan.judging.methods import (
     EXCERPT,
     METHODS,
@@ -51,7 +51,6 @@ else:
     Models = tuple[str, ...]
 
 Row = dict[str, Any]
-AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 LEARNED = "learned:"
 _LACKS = {
     "hate_speech": "no_hate_speech",
@@ -197,10 +196,8 @@ def rate(
         shown = _shown(plan, table, name, passages.find if passages else None)
         calls = [call for texts, reason in shown if reason is None for call in calls_of(plan, texts)]
     if dry_run:
-        plans = [plan_requests(each, calls) for each in asked]
-        sent = {"requests": pd.concat([each["requests"] for each in plans]), "messages": plans[0]["messages"]}
         prompts = [f"{each['role']}:\n{each['content']}" for each in (calls[0].messages if calls else ())]
-        return Result("judge rate", sent, identity, prompts)
+        return Result("judge rate", plan_requests(*((each, calls) for each in asked)), identity, prompts)
     found: list[pd.DataFrame] = []
     notes: list[str] = []
     again: dict[str, int] = {}

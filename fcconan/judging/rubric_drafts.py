@@ -82,7 +82,7 @@ def draft_rubric(
     call = ChatRequest(json_request(_INSTRUCTION, wanted), sampling, schema, variables={"aspect": name})
     opened = open_model(model, endpoint)
     if dry_run:
-        return Result("judge rubric", plan_requests(opened, [call]), {})
+        return Result("judge rubric", plan_requests((opened, [call])), {})
     scale = {"name": name, "title": title, "low": low, "high": high, "higher_is_better": not lower_is_better}
     try:
         _task(scale, definition, json.dumps({"grades": dict.fromkeys(range(low, high + 1), "?")}))

@@ -357,7 +357,7 @@ class EndpointModel:
         try:
             import openai
         except ImportError as error:
-            raise InputError("models behind an endpoint need the extra: `pip install 'fcconan[llm]'`") from error
+            raise InputError("endpoints need the extra: `pip install -e '.[llm]'` in the clone") from error
         key = os.environ.get("OPENAI_API_KEY", "").strip()  # files of keys end with a line break
         if not key and self._url == OPENAI_URL:
             raise InputError(f"found no key for {OPENAI_URL}: set OPENAI_API_KEY, or give --base-url")

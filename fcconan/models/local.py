@@ -93,7 +93,7 @@ def loading_errors(name: str) -> Iterator[None]:
     except ImportError as error:
         extra = "finetune" if "peft" in str(error) else "neural"
         raise InputError(
-            f"models on this machine need an extra ({one_line(error)}): `pip install 'fcconan[{extra}]'`"
+            f"models on this machine need an extra ({one_line(error)}): `pip install -e '.[{extra}]'` in the clone"
         ) from error
     except Exception as error:  # a dozen types, from the Hub, the file system, torch and tokenizers
         raise InputError(

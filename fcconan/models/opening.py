@@ -1,6 +1,6 @@
 """Models by their names, and tables of their requests."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,32 +90,34 @@ def model_notes(models: Iterable[Any]) -> tuple[str, ...]:
     return tuple(note for model in models for note in getattr(model, "notes", ()))
 
 
-def plan_requests(model: Any, calls: Iterable[ChatRequest]) -> "dict[str, DataFrame]":
+def plan_requests(*runs: tuple[Any, Sequence[ChatRequest]]) -> "dict[str, DataFrame]":
     """Returns the requests of a run, for a dry run.
 
     Args:
-        model: The model.
-        calls: The requests.
+        runs: Models with their requests.
 
     Returns:
-        `requests`: numbers of requests, of stored answers and of prompt tokens (about, a token for four bytes) and the
-        most tokens of answers of the others, with their largest cost. `messages`: role and content of the first
-        request.
+        `requests`: for each model, numbers of requests, of stored answers and of prompt tokens (about, a token for four
+        bytes) and the most tokens of answers of the others, with their largest cost. `messages`: role and content of
+        the first request.
     """
-    from pandas import DataFrame
+    from pandas import DataFrame, concat
 
-    calls = list(calls)
-    new = [call for call in calls if not getattr(model, "is_known", lambda _: False)(call)]
-    texts = [each["content"] for call in new for each in call.messages]
-    prompt_tokens = ceil(sum(len(text.encode(errors="replace")) for text in texts) / _BYTES_A_TOKEN)
-    answer_tokens = sum(call.sampling.max_tokens or 0 for call in new)
-    price = model.price if isinstance(model, EndpointModel) else None
-    row = {
-        "model": model.name,
-        "requests": len(calls),
-        "stored": len(calls) - len(new),
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens_at_most": answer_tokens,
-        "cost_at_most": price and (prompt_tokens * price[0] + answer_tokens * price[1]) / 1e6,
-    }
-    return {"requests": DataFrame([row]), "messages": DataFrame(calls[0].messages if calls else [])}
+    rows = []
+    for model, calls in runs:
+        new = [call for call in calls if not getattr(model, "is_known", lambda _: False)(call)]
+        texts = [each["content"] for call in new for each in call.messages]
+        prompt_tokens = ceil(sum(len(text.encode(errors="replace")) for text in texts) / _BYTES_A_TOKEN)
+        answer_tokens = sum(call.sampling.max_tokens or 0 for call in new)
+        price = model.price if isinstance(model, EndpointModel) else None
+        row = {
+            "model": model.name,
+            "requests": len(calls),
+            "stored": len(calls) - len(new),
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens_at_most": answer_tokens,
+            "cost_at_most": price and (prompt_tokens * price[0] + answer_tokens * price[1]) / 1e6,
+        }
+        rows.append(DataFrame([row]))
+    first = runs[0][1][:1]
+    return {"requests": concat(rows, ignore_index=True), "messages": DataFrame(first[0].messages if first else [])}

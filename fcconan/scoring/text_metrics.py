@@ -4,16 +4,12 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from cyclopts import Parameter, validators
 
 from fcconan.data import (
     ABOUT_REPLY,
-    SUFFIXES,
     UNKNOWN,
     RowSource,
     check_names,
@@ -21,9 +17,10 @@ from fcconan.data import (
     read,
     reply_texts,
     short_hash,
+    train_split,
 )
 from fcconan.errors import InputError
-from fcconan.groups import Rows
+from fcconan.groups import AtLeastOne, Rows
 from fcconan.parallel import open_workers
 from fcconan.result import Pivot, Result
 from fcconan.scoring.text import corpus, models, overlap
@@ -34,7 +31,6 @@ if TYPE_CHECKING:
 PART = 512  # texts of one task of a worker
 REASONS = {"text": "empty_text", "references": "no_reference", "hate_speech": "no_message"}
 WITH_REFERENCE = ("text", "references")
-AtLeastOne = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 
 
 class Metric(NamedTuple):
@@ -220,8 +216,7 @@ def _training(source: RowSource) -> tuple[list[str], str]:
     Raises:
         InputError: The source cannot be read, or has no column of CNs.
     """
-    is_folder = isinstance(source, str | PathLike) and Path(source).suffix not in SUFFIXES
-    frame, _, name = read(("pairs", "train"), source, rows=Rows(split="train" if is_folder else None))
+    frame, _, name = read(("pairs", "train"), source, rows=Rows(split=train_split(source)))
     column = first_column(dict.fromkeys(frame), "counter_narrative") or "text"
     if column not in frame:
         raise InputError(f"{name} has no column counter_narrative or text, only {', '.join(frame)}: rename that of CNs")

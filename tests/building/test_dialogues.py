@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.building import Recipe, build_tables, load_recipe, tables_of
+from fcconan.building import build_tables, load_recipe
 from fcconan.data import make_cn_id
 from fcconan.errors import InputError
 from tests import small
+from tests.building.made import build_in
 
 HEADER = ("text", "TARGET", "dialogue_id", "turn_id", "type", "source")
 COLUMNS = {
@@ -44,8 +45,7 @@ def _recipe(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> dict[st
 
 
 def _build(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> Any:
-    recipe = Recipe.model_validate(_recipe(folder, turns, empty_texts=empty_texts))
-    return tables_of(recipe, {"turns": folder / "turns.csv"}, None)
+    return build_in(folder, _recipe(folder, turns, empty_texts=empty_texts))
 
 
 def test_one_row_a_turn_in_the_order_of_the_file(tmp_path: Path) -> None:

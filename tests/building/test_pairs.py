@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from fcconan.building import Recipe, tables_of
 from fcconan.data import PAIR, decode_conan_id, make_cn_id, make_hs_id, make_pair_id
 from fcconan.errors import InputError
 from tests import small
+from tests.building.made import build_in
 
 Row = dict[str, str]
 CODES = ("language", "text_language", "type_code", "subtopic_code", "hs_code", "cn_code", "augmentation")
@@ -46,11 +46,6 @@ def _plain(folder: Path, rows: list[Row], **parts: Any) -> dict[str, Any]:
     return _recipe(folder, sources={"pairs": source}, pairs=[{"config": "pairs", "source": "pairs"}], **parts)
 
 
-def _build(folder: Path, data: dict[str, Any]) -> Any:
-    recipe = Recipe.model_validate(data)
-    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
-
-
 def _pair(hate_speech: str, counter_narrative: str) -> Row:
     return {"hate_speech": hate_speech, "counter_narrative": counter_narrative}
 
@@ -59,7 +54,7 @@ LANGUAGES = [{"config": name, "where": {"language": name}} for name in ("en", "f
 
 
 def test_each_config_holds_the_rows_that_its_condition_selects_in_the_order_of_the_file(tmp_path: Path) -> None:
-    built = _build(tmp_path, _conan(tmp_path, CONAN, *LANGUAGES))
+    built = build_in(tmp_path, _conan(tmp_path, CONAN, *LANGUAGES))
     assert {(table.config, table.split): table.data["original_index"] for table in built.tables} == {
         ("en", "train"): [0, 1, 2, 6],
         ("fr", "train"): [3, 4],
@@ -71,7 +66,7 @@ def test_each_config_holds_the_rows_that_its_condition_selects_in_the_order_of_t
 
 
 def test_the_id_of_conan_is_decoded_into_columns(tmp_path: Path) -> None:
-    table = _build(tmp_path, _conan(tmp_path, CONAN)).table("all", "train")
+    table = build_in(tmp_path, _conan(tmp_path, CONAN)).table("all", "train")
     assert [tuple(row[name] for name in CODES) for row in table.rows()] == [
         ("en", "en", "T1", "ST0001", "HS0033", "CN000021", "original"),
         ("en", "en", "T1", "ST0001", "HS0033", "CN000021", "paraphrase-1"),
@@ -88,12 +83,12 @@ def test_a_malformed_id_is_none_of_conan_and_fails_with_file_and_line(tmp_path: 
     assert decode_conan_id(source_id) is None
     bad = {"cn_id": source_id, "hateSpeech": "Two\nlines.", "counterSpeech": CN[0]}
     with pytest.raises(InputError) as caught:
-        _build(tmp_path, _conan(tmp_path, [CONAN[0], bad], {"config": "en", "where": {"language": "en"}}))
+        build_in(tmp_path, _conan(tmp_path, [CONAN[0], bad], {"config": "en", "where": {"language": "en"}}))
     assert str(caught.value).startswith(f"conan.csv, row 3: source_id is {source_id!r}, expected one such as ENT1ST")
 
 
 def test_a_repeated_pair_is_kept_and_noted_for_the_config_that_holds_it(tmp_path: Path) -> None:
-    built = _build(tmp_path, _conan(tmp_path, CONAN, *LANGUAGES))
+    built = build_in(tmp_path, _conan(tmp_path, CONAN, *LANGUAGES))
     ids = built.table("en", "train").data["pair_id"]
     assert ids[0] == ids[3] == make_pair_id(make_hs_id(HS[0]), make_cn_id(CN[0]))
     assert len(set(ids)) == 3
@@ -102,7 +97,7 @@ def test_a_repeated_pair_is_kept_and_noted_for_the_config_that_holds_it(tmp_path
 
 def test_a_file_with_the_two_texts_alone_gives_complete_rows(tmp_path: Path) -> None:
     rows = [_pair(HS[0], "None"), _pair("NA", "nan")]
-    built = _build(tmp_path, _plain(tmp_path, rows))
+    built = build_in(tmp_path, _plain(tmp_path, rows))
     table = built.table("pairs", "train")
     assert table.columns == PAIR.kinds
     hs, cn = make_hs_id(HS[0]), make_cn_id("None")
@@ -149,7 +144,7 @@ def test_a_file_with_the_two_texts_alone_gives_complete_rows(tmp_path: Path) -> 
     ],
 )
 def test_metadata_is_normalised(tmp_path: Path, column: str, cell: str, value: Any) -> None:
-    row = _build(tmp_path, _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}])).table("pairs", "train").rows()[0]
+    row = build_in(tmp_path, _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}])).table("pairs", "train").rows()[0]
     others = {"hs_type", "hs_subtype", "cn_type", "gender", "age", "education"} - {column}
     assert row[column] == value
     assert {name: row[name] for name in others} == dict.fromkeys(others)
@@ -164,7 +159,7 @@ def test_metadata_is_normalised(tmp_path: Path, column: str, cell: str, value: A
 )
 def test_metadata_of_another_form_is_refused(tmp_path: Path, column: str, cell: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
-        _build(tmp_path, _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}]))
+        build_in(tmp_path, _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}]))
     assert str(caught.value).startswith(f"pairs.csv, row 2: {problem}")
 
 
@@ -174,7 +169,7 @@ EXTRA = {"target": "string", "knowledge": "text", "round": "int", "weight": "flo
 def test_extra_columns_have_their_types(tmp_path: Path) -> None:
     cells = [("Ombrey", "NA", "3.0", "0.25"), ("", "", "", "")]
     rows = [_pair(HS[at], CN[at]) | dict(zip(EXTRA, row, strict=True)) for at, row in enumerate(cells)]
-    table = _build(tmp_path, _plain(tmp_path, rows, extra_columns=EXTRA)).table("pairs", "train")
+    table = build_in(tmp_path, _plain(tmp_path, rows, extra_columns=EXTRA)).table("pairs", "train")
     assert table.columns == PAIR.kinds | EXTRA
     assert {name: table.data[name] for name in EXTRA} == {
         "target": ["Ombrey", ""],
@@ -196,11 +191,11 @@ def test_extra_columns_have_their_types(tmp_path: Path) -> None:
 def test_an_extra_cell_of_another_type_is_refused(tmp_path: Path, column: str, cell: str, problem: str) -> None:
     data = _plain(tmp_path, [_pair(HS[0], CN[0]) | {column: cell}], extra_columns={column: EXTRA[column]})
     with pytest.raises(InputError) as caught:
-        _build(tmp_path, data)
+        build_in(tmp_path, data)
     assert str(caught.value).startswith(f"pairs.csv, row 2: {problem}")
 
 
 def test_a_condition_on_an_unknown_column_is_refused(tmp_path: Path) -> None:
     data = _conan(tmp_path, CONAN, {"config": "en", "where": {"langauge": "en"}})
     with pytest.raises(InputError, match=r"^conan\.csv has no column 'langauge' for `where` of 'en': correct"):
-        _build(tmp_path, data)
+        build_in(tmp_path, data)

@@ -2,15 +2,16 @@
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fcconan.building import Recipe, build_tables, load_recipe, tables_of, unified_score
+from fcconan.building import build_tables, load_recipe, unified_score
 from fcconan.data import RATING, REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
-from fcconan.errors import InputError
 from tests import small
+from tests.building.made import build_in, failure
 
 Row = dict[str, str]
 Files = dict[str, list[Row]]
@@ -217,14 +218,10 @@ def _recipe(folder: Path, files: Files) -> dict[str, Any]:
 def _build(folder: Path, change: Callable[[Files], None] = lambda files: None) -> Any:
     files = _files()
     change(files)
-    recipe = Recipe.model_validate(_recipe(folder, files))
-    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
+    return build_in(folder, _recipe(folder, files))
 
 
-def _fails(folder: Path, change: Callable[[Files], None]) -> str:
-    with pytest.raises(InputError) as caught:
-        _build(folder, change)
-    return str(caught.value)
+_fails = partial(failure, _build)
 
 
 def _reply_id(row: tuple[str, ...], text: str, system: str, source_id: str) -> str:

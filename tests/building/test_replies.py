@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from fcconan.building import Recipe, build_tables, load_recipe, tables_of
+from fcconan.building import build_tables, load_recipe
 from fcconan.data import REPLY, make_cn_id, make_hs_id, make_item_id, make_reply_id
 from fcconan.errors import InputError
 from tests import small
+from tests.building.made import build_in
 
 Row = dict[str, str]
 HS = ["The Ombrey never return a book.", "Every Tessok cheats at cards."]
@@ -94,8 +95,7 @@ def _recipe(folder: Path, answered: list[Row] | None = None, proposed: list[Row]
 
 
 def _build(folder: Path, answered: list[Row] | None = None, proposed: list[Row] | None = None) -> Any:
-    recipe = Recipe.model_validate(_recipe(folder, answered, proposed))
-    return tables_of(recipe, {name: folder / source.path for name, source in recipe.sources.items()}, None)
+    return build_in(folder, _recipe(folder, answered, proposed))
 
 
 def _item(row: Row) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FEWEST = 3  # rows of an annotator behind a ceiling: the correlation of two rows is always 1 or -1
 EQUAL = 1e-12  # largest difference of equal standardised values
 STEP = 100, 500  # smallest sample, and distance of the sizes of samples
+SEEDS = 1, 2, 3  # of these samples
 
 
 class Scores(NamedTuple):
@@ -308,13 +309,12 @@ def _intervals(
     }
 
 
-def stability(scores: Scores, seeds: Sequence[int] = (1, 2, 3)) -> "DataFrame":
+def stability(scores: Scores) -> "DataFrame":
     """Returns the variation of Spearman's coefficient over random samples (CSEval, Appendix D: 13 sizes, 3 seeds).
 
     Args:
         scores: The values; each metric is sampled from the replies that both it and people rated. The sizes are 100,
             600, 1100, ... up to the number of these replies.
-        seeds: Seeds of the samples; each gives one sample of each size.
 
     Returns:
         `metric`, `aspect`, `mean`, `std` (with n - 1), `n` (trials) and `sizes`.
@@ -326,7 +326,7 @@ def stability(scores: Scores, seeds: Sequence[int] = (1, 2, 3)) -> "DataFrame":
     for metric, aspect in scores.pairs():
         rows = np.flatnonzero(np.isfinite(scores.x[metric]) & np.isfinite(scores.y[aspect]))
         sizes = range(STEP[0], len(rows) + 1, STEP[1])
-        drawn = [rows[np.random.default_rng(seed).choice(len(rows), n, replace=False)] for n in sizes for seed in seeds]
+        drawn = [rows[np.random.default_rng(seed).choice(len(rows), n, replace=False)] for n in sizes for seed in SEEDS]
         trials = np.array([stats.spearmanr(scores.x[metric, own], scores.y[aspect, own])[0] for own in drawn])
         names = {"metric": scores.metrics[metric][0], "aspect": scores.aspects[aspect], "sizes": [*sizes]}
         found.append({**names, "mean": trials.mean(), "std": trials.std(ddof=1), "n": len(trials)})
