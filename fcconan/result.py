@@ -131,7 +131,7 @@ class Result:
         by, first = self.choice or (None, None)
         choices = dict.fromkeys(value for table in self.tables.values() if by in table for value in table[by].unique())
         shown = {"result": self, "tables": tables, "plots": plots, "choices": [*choices], "by": by, "first": first}
-        page = template.render(shown, glossary=_glossary())
+        page = template.render(shown, glossary=glossary())
         for stale in {path for name in self.files for path in (Path(folder) / name).parent.glob("*.trec")}:
             stale.unlink()  # runs of an earlier report
         for name, text in [*((name, write()) for name, write in self.files.items()), ("index.html", page)]:
@@ -209,7 +209,7 @@ class Result:
         return "<br>".join([self.shown(next(iter(self.tables))).to_html(index=False), *map(html.escape, self.notes)])
 
 
-def _glossary() -> dict[str, str]:
+def glossary() -> dict[str, str]:
     """Returns the terms of the glossary in small letters, with their meanings as plain text."""
     installed = Path(__file__).with_name("glossary.md")
     path = installed if installed.exists() else Path(__file__).parents[1] / "docs" / "glossary.md"

