@@ -40,9 +40,9 @@ def command(path: Path) -> str:
     return f"`make leaderboard`: `{path.relative_to(SUBMISSIONS)}`"
 
 
-def wide(table: Frame, columns: str) -> Frame:
+def wide(table: Frame, columns: str, values: str = "value") -> Frame:
     """Returns one row for each system."""
-    return table.pivot(index="system", columns=columns, values="value")
+    return table.pivot(index="system", columns=columns, values=values)
 
 
 def systems_of(protocol: str, tables: Tables) -> Frame:
@@ -127,7 +127,7 @@ def judges(known: dict[str, list[dict[str, str]]], ranking: Path) -> Frame:
 
 def generators(tournament: Frame) -> Frame:
     """Returns the table of generators: mean suitableness by each rater."""
-    rows = wide(tournament, "rater").assign(command=f"`{REAL}`")
+    rows = wide(tournament, "rater", "suitableness").assign(command=f"`{REAL}`")
     learned = next(name for name in rows if name.startswith("learned:"))
     for path in submitted("generators", ".csv"):
         rated = pd.read_csv(path)

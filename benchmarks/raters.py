@@ -368,7 +368,7 @@ def main() -> None:
             for each in (scores, other):
                 if each is not None:
                     matrix = np.full(grid.shape, np.nan)
-                    matrix[data.row, data.column] = each
+                    matrix[data.row, data.column] = np.round(each, 9)  # equal scores differ in the last bits
                     matrix = np.where(np.isnan(matrix), -np.inf, matrix)
                     drawn.append(message_auc(matrix, grid, fold, resamples=1000, seed=0))
             there = np.isfinite(grid[data.row, data.column])
