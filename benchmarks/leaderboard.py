@@ -8,6 +8,7 @@ Results are those of `real_models.py` and `raters.py` in `benchmarks/results`. S
 """
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -138,6 +139,7 @@ def generators(tournament: Frame) -> Frame:
 def to_markdown(table: Frame) -> str:
     """Returns a table in Markdown."""
     cells = table.astype(object).where(table.notna(), "–").map(str)
+    cells = cells.map(lambda cell: re.sub(r"(\[\S+), ", "\\1,\u00a0", cell))  # an interval stays on its line
     lines = [[*map(str, table.columns)], ["---"] * len(table.columns), *cells.to_numpy().tolist()]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 

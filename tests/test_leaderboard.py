@@ -37,7 +37,7 @@ def test_submitted_files_become_rows(mirror: Path, tmp_path: Path, monkeypatch: 
 
     script.main(tmp_path / "leaderboard.md")
 
-    page = (tmp_path / "leaderboard.md").read_text(encoding="utf-8")
+    page = (tmp_path / "leaderboard.md").read_text(encoding="utf-8").replace("\u00a0", " ")
     rows = {line.split(" | ")[0].removeprefix("| "): line for line in page.splitlines()}
     assert "| message AUC, silver |" in page
     assert rows["best"].count("1.000 [1.000, 1.000]") >= 2
