@@ -8,7 +8,6 @@ Results are those of `real_models.py` and `raters.py` in `benchmarks/results`. S
 """
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from tables import mean_with_interval, to_markdown
 
 import fcconan
 
@@ -26,7 +26,6 @@ REAL, RATERS = "python benchmarks/real_models.py .venv-models", "python benchmar
 PROTOCOLS = ("paper", "sound", "cross-validated")
 # Table of `bench` -> end of its name in the results.
 ENDS = {"systems": "", "tiers": "", "judged_only": "_judged", "message_auc": "_message_auc"}
-RESAMPLES = 2000
 Frame = pd.DataFrame
 Tables = Mapping[str, Frame]
 
@@ -83,11 +82,9 @@ def retrieval(protocol: str, known: Tables, folder: Path) -> Frame:
 
 
 def interval(values: pd.Series, items: pd.Series) -> str:
-    """Returns a mean with a 95 % bootstrap interval over items."""
-    sums = Frame({"value": values, "n": 1}).groupby(items.to_numpy()).sum().to_numpy(float)
-    drawn = np.random.default_rng(0).integers(len(sums), size=(RESAMPLES, len(sums)))
-    low, high = np.percentile(np.divide(*sums[drawn].sum(axis=1).T), [2.5, 97.5])
-    return f"{values.mean():.3f} [{low:.3f}, {high:.3f}]"
+    """Returns a mean with its interval over items."""
+    value, low, high = mean_with_interval(values, items)
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def judge_rows(ranking: Path) -> Iterator[dict[str, str]]:
@@ -134,14 +131,6 @@ def generators(tournament: Frame) -> Frame:
         rated = pd.read_csv(path)
         rows.loc[path.stem, [learned, "command"]] = [interval(rated["value"], rated["item_id"]), command(path)]
     return rows.sort_values(learned, ascending=False).rename_axis("generator").reset_index()
-
-
-def to_markdown(table: Frame) -> str:
-    """Returns a table in Markdown."""
-    cells = table.astype(object).where(table.notna(), "–").map(str)
-    cells = cells.map(lambda cell: re.sub(r"(\[\S+), ", "\\1,\u00a0", cell))  # an interval stays on its line
-    lines = [[*map(str, table.columns)], ["---"] * len(table.columns), *cells.to_numpy().tolist()]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def main(out: Path) -> None:

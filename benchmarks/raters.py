@@ -34,6 +34,7 @@ from rater_design import (
 from scipy.stats import spearmanr
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold
+from tables import to_markdown
 
 from fcconan.data import cache_folder, leakage_groups
 from fcconan.judging.features import SURFACE
@@ -181,13 +182,6 @@ def ends(values: Floats, weight: Floats) -> str:
 def text(value: float, digits: int = 3) -> str:
     """Returns a number without a leading zero; a missing one as a dash."""
     return "–" if not np.isfinite(value) else f"{value:.{digits}f}".replace("0.", ".", 1).replace("-", "−")
-
-
-def markdown(rows: list[dict[str, str]]) -> str:
-    """Returns a table."""
-    head = [*rows[0]]
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *([row[each] for each in head] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def trained(data: Data, encoder: str) -> dict[str, dict[str, Any]]:
@@ -489,7 +483,8 @@ def main() -> None:
     shared = json.dumps({"cn-ranking": transfer, "cseval": inside}, ensure_ascii=False, indent=1)
     (RESULTS / "raters.json").write_text(f"{shared}\n", encoding="utf-8")  # for leaderboard.py
     parts = {
-        name: markdown(each) if each else "Not measured.\n" for name, each in (tables | {"DESIGNS": chosen}).items()
+        name: to_markdown(Frame(each)) if each else "Not measured.\n"
+        for name, each in (tables | {"DESIGNS": chosen}).items()
     }
     parts |= {
         "PERSONS": f"{text(min(persons))} to {text(max(persons))}",

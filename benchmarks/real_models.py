@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from tables import RESAMPLES, mean_with_interval, to_markdown
 
 import fcconan
 from fcconan import Bootstrap, Endpoint
@@ -30,7 +31,7 @@ PAGE, RESULTS = ROOT / "docs" / "real-models.md", ROOT / "benchmarks" / "results
 QWEN, PORT = "qwen2.5-coder-1.5b-instruct", 8011  # the address is part of the key of a stored answer
 ENDPOINT = Endpoint(f"http://127.0.0.1:{PORT}/v1", concurrency=2, timeout=3600, structured_output=False)
 ASPECTS = ("relevance", "coherence", "aggressiveness", "suitableness")
-SEED, RESAMPLES = 0, 10_000
+SEED = 0
 PLAN = ROOT / "benchmarks" / "real_models_plan.md"  # was committed before the first result
 
 
@@ -93,14 +94,6 @@ def serving(environment: Path) -> Iterator[None]:
     finally:
         server.kill()
         server.wait()
-
-
-def with_interval(values: pd.Series, items: pd.Series) -> dict[str, float]:
-    """Returns a mean with its bootstrap interval over items."""
-    sums = pd.DataFrame({"value": values, "n": values.notna()}).groupby(items.to_numpy()).sum().to_numpy(float)
-    drawn = np.random.default_rng(SEED).integers(len(sums), size=(RESAMPLES, len(sums)))
-    low, high = np.percentile(np.divide(*sums[drawn].sum(axis=1).T), [2.5, 97.5])
-    return {"value": values.mean(), "low": low, "high": high, "n": int(values.notna().sum())}
 
 
 def cseval(run: Run) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -310,7 +303,8 @@ def winners(verdicts: pd.DataFrame) -> pd.Series:
 
 def agreement(given: pd.Series, people: pd.Series, items: pd.Series) -> dict[str, float]:
     """Returns the share of pairs with the same winner, a tie being half, with an interval over messages."""
-    return with_interval(given.eq(people).where(given != "tie", 0.5).where(given.notna()).astype(float), items)
+    agreed = given.eq(people).where(given != "tie", 0.5).where(given.notna()).astype(float)
+    return dict(zip(("value", "low", "high"), mean_with_interval(agreed, items), strict=True)) | {"n": agreed.count()}
 
 
 def decided(run: Run) -> pd.DataFrame:
@@ -482,14 +476,6 @@ The command is `python benchmarks/real_models.py .venv-models`, after `make chec
 
 The plan was committed before the first result.
 """
-
-
-def to_markdown(table: pd.DataFrame) -> str:
-    """Returns a table in Markdown."""
-    texts = table.map(lambda cell: f"{cell:.3f}" if isinstance(cell, float) and cell % 1 else str(cell))
-    texts = texts.map(lambda cell: "–" if cell in ("nan", "None") else cell.removesuffix(".0").replace("|", "/"))
-    lines = [[*map(str, table.columns)], ["---"] * len(table.columns), *texts.to_numpy().tolist()]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def write(run: Run) -> None:

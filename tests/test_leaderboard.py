@@ -1,8 +1,7 @@
 """Submitted files become rows of the leaderboard, with values that follow from how the files were made."""
 
-import importlib.util
+import importlib
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -13,10 +12,8 @@ SCRIPT = Path(__file__).parents[1] / "benchmarks" / "leaderboard.py"
 
 
 def test_submitted_files_become_rows(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = importlib.util.spec_from_file_location("leaderboard", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    script: Any = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    script = importlib.import_module("leaderboard")
     monkeypatch.setattr(script, "SUBMISSIONS", tmp_path / "submissions")
     for name in ("cross-validated", "judges", "generators"):
         (tmp_path / "submissions" / name).mkdir(parents=True)
