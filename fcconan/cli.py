@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter, UnusedCliTokensError
 from cyclopts.config import Yaml
 
 import fcconan
@@ -173,6 +173,8 @@ def main() -> None:
         show_traceback(error)
         is_input = isinstance(error, InputError | CycloptsError | OSError)
         message = str(error) if is_input or isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
+        if isinstance(error, UnusedCliTokensError):
+            message = f"found {' '.join(error.unused_tokens)}, expected an option in front: --help lists them"
         print(printable(f"fcconan: {' '.join(message.split())}"), file=sys.stderr)
         sys.exit(2 if is_input else 1)
     finally:

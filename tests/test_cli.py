@@ -37,6 +37,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("ratings.csv --split test", ["ratings.csv: files have no splits"]),
     ("ratings.csv --confidnce .9", ["--confidnce", "--confidence"]),
     ("rnak ratings.csv", ["rnak", "rank"]),
+    ("judge audit ratings.csv", ["found ratings.csv, expected an option in front"]),
     ("ratings.csv --seed 1 --seed 2", ["--seed", "multiple times"]),
     ("ratings.csv --seed many", ["--seed", "many", "int"]),
     ("ratings.csv --confidence 95", ["confidence 95", "between 0 and 1"]),
@@ -95,7 +96,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(("words", "parts"), MISTAKES, ids=[words or "no source" for words, _ in MISTAKES])
 def test_a_mistake_is_one_line(words: str, parts: list[str], run: Run, folder: Path) -> None:
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    given = words.split() if words.startswith("rnak") else ["rank", *words.split()]
+    given = words.split() if words.startswith(("rnak", "judge")) else ["rank", *words.split()]
     further = [] if "--json" in given else ["--json", "new.json"]
     code, out, err = run(*given, *further)
     assert (code, out) == (2, "") and err.startswith("fcconan: ") and err.count("\n") == 1

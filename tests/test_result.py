@@ -147,7 +147,7 @@ def test_the_page_shows_one_partition_at_a_time_with_references_below_a_line(tmp
         files={"a/b.csv": lambda: "x\n"},
     )
     page = result.to_html(tmp_path).read_text()
-    assert "<option>gold</option><option selected>silver</option>" in page
+    assert '<option value="gold">gold</option><option value="silver" selected>silver</option>' in page
     # A term of docs/glossary.md.
     assert (
         '<th><abbr title="subset of pairs with equally well confirmed labels">tier</abbr></th><th>system</th>' in page

@@ -138,7 +138,7 @@ def audit(
     shown = checks.dropna(subset="value").fillna({"aspect": "", "failure": ""})
     label = (shown["rater"] + " " + shown["aspect"] + " " + shown["failure"]).str.strip()
     plots = {
-        str(check): partial(forest, each, label="label", values=str(check))
+        str(check): partial(forest, each, label="label", values=str(check).replace("_", " "))
         for check, each in shown.assign(label=label).groupby("check", sort=False)
     }
     return Result(
@@ -148,6 +148,7 @@ def audit(
         notes,
         intervals={"checks": "value"},
         plots=plots,
+        choice=("check", next(iter(plots))) if plots else None,
     )
 
 
