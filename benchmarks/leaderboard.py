@@ -46,19 +46,18 @@ def wide(table: Frame, columns: str, values: str = "value") -> Frame:
 
 
 def systems_of(protocol: str, tables: Tables) -> Frame:
-    """Returns the scores of retrieval systems, one row each, best first."""
+    """Returns the scores of retrieval systems, one row each."""
     if protocol == "paper":
         return tables["tiers"].set_index("system")
     found = tables["systems"].set_index("system")
     judged = tables["judged_only"]
-    own = judged[(judged["metric"] == "ndcg@10") & judged["partition"].isin(["silver", "bronze"])]
-    found = found.join(wide(own, "partition").add_prefix("judged only, "))
+    judged = wide(judged[judged["metric"] == "ndcg@10"], "partition")
+    found = found.join(judged[["silver", "bronze"]].add_prefix("judged only, "))
     if protocol == "cross-validated":
         auc = tables["message_auc"]
-        auc = auc[auc["partition"].isin(["silver", "bronze"])]
         if "baseline" in auc:  # other rows are differences from it
             auc = auc[auc["baseline"] == "–"]
-        found = found.join(wide(auc, "partition").add_prefix("message AUC, "))
+        found = found.join(wide(auc, "partition")[["silver", "bronze"]].add_prefix("message AUC, "))
     return found
 
 
@@ -78,6 +77,7 @@ def retrieval(protocol: str, known: Tables, folder: Path) -> Frame:
         tables = {name: result.shown(name) for name in ("systems", "judged_only", "message_auc", "tiers")}
         own = systems_of(protocol, tables).reindex([path.stem for path in files])
         rows = pd.concat([rows, own.assign(command=[*map(command, files)])])
+    rows = rows.sort_values("avg" if protocol == "paper" else "silver", ascending=False)
     return rows.rename_axis("system").reset_index()
 
 
@@ -120,7 +120,9 @@ def judges(known: dict[str, list[dict[str, str]]], ranking: Path) -> Frame:
         for name in names
         for row in [ranked.get(name, nothing)]
     ]
-    return Frame([*rows, *judge_rows(ranking)])
+    return Frame([*rows, *judge_rows(ranking)]).sort_values(
+        "pairs of cn-ranking", ascending=False, key=lambda cells: cells.str.extract(r"([\d.]+)")[0].astype(float)
+    )
 
 
 def generators(tournament: Frame) -> Frame:
@@ -149,7 +151,7 @@ def main(out: Path) -> None:
             known = {name: f"retrieval_{protocol}{end}" for name, end in ENDS.items()}
             tables = {name: real[each] for name, each in known.items() if each in real}
             if protocol == "paper" and "reranking" in real:
-                tables["tiers"] = pd.concat([tables["tiers"], real["reranking"]]).drop_duplicates("system")
+                tables["tiers"] = pd.concat([tables["tiers"], real["reranking"]])
             parts[protocol.upper()] = retrieval(protocol, tables, data["fc-conan"])
         parts["JUDGES"] = judges(json.loads((RESULTS / "raters.json").read_text()), data["cn-ranking"])
     parts["GENERATORS"] = generators(real["tournament"])

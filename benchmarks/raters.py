@@ -233,7 +233,7 @@ def main() -> None:
     rows: dict[str, Direction] = {}
     for name, encoder in encoders.items():
         predicted = by_cseval(KERNEL, encoder)
-        own = "`learned:cseval`" if encoder == MINILM else f"the same with {name}"
+        own = "`learned:cseval`" if encoder == MINILM else f"`learned:cseval` with {name}"
         rows |= {own: scored(unified(predicted)), f"{own}, suitableness": scored(predicted[:, 3])}
         rows |= {f"trained on {each}, {name}": scored(more[name][each]["ranking"]) for each in ("FC-CONAN", "both")}
     gpt = {
@@ -336,7 +336,7 @@ def main() -> None:
 
     none, held_out, inside = [np.nan, np.nan], {}, []
     for name, encoder in encoders.items():
-        own = "`learned:cseval`" if encoder == MINILM else f"the same with {name}"
+        own = "`learned:cseval`" if encoder == MINILM else f"`learned:cseval` with {name}"
         held_out[own] = out_of_fold(KERNEL, encoder)
         inside.append(follows(own, *held_out[own]))
         inside += [

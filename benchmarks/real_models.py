@@ -7,6 +7,8 @@ Example: FCCONAN_MIRROR=FOLDER python benchmarks/real_models.py .venv-models
 """
 
 import json
+import math
+import re
 import subprocess
 import sys
 import time
@@ -84,16 +86,32 @@ def serving(environment: Path) -> Iterator[None]:
     with (environment / "server.log").open("wb") as log:
         server = subprocess.Popen([*map(str, words)], stdout=log, stderr=log)
     try:
-        for _ in range(240):
+        while server.poll() is None:
             try:
                 urllib.request.urlopen(f"{ENDPOINT.base_url}/models", timeout=5).close()
                 break
             except OSError:
                 time.sleep(0.5)
+        else:
+            raise SystemExit(f"the server ended: see {environment / 'server.log'}")
         yield
     finally:
         server.kill()
         server.wait()
+
+
+def cells(rows: pd.DataFrame) -> pd.Series:
+    """Returns values with their intervals as texts."""
+    texts = rows.apply(lambda row: f"{row['value']:.3f} [{row['low']:.3f}, {row['high']:.3f}]", axis=1)
+    return texts.where(rows["value"].notna(), "–")
+
+
+def spearman(ratings: pd.DataFrame, replies: pd.DataFrame) -> pd.DataFrame:
+    """Returns the correlation of raters with people."""
+    rows = ratings[ratings["reply_id"].isin(replies["reply_id"])].drop(columns=["item_id", "system"])
+    how: dict[str, Any] = {"level": ("pooled",), "coefficient": ("spearman",), "bootstrap": Bootstrap(RESAMPLES)}
+    found = fcconan.correlate(rows, replies=replies, **how).to_frame()
+    return found[["aspect", "metric", "n"]].assign(spearman=cells(found))
 
 
 def cseval(run: Run) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
@@ -140,10 +158,10 @@ def rating(run: Run, steps: Path) -> None:
     few = replies.groupby("system").head(15)
     methods: list[Any] = ["direct", "g-eval", "auto-cseval", "prometheus"]
     further: dict[str, Any] = {"g-eval": {"logprobs": True}, "auto-cseval": {"steps": (steps,)}}
+    common: dict[str, Any] = {"task": "cseval", "aspect": ("relevance",)}
     by_method = [
-        run.rate(f"methods: {method}", few, task="cseval", aspect=("relevance",), rating_method=method, **more)
+        run.rate(f"methods: {method}", few, rating_method=method, **common, **further.get(method, {}))
         for method in methods
-        for more in [further.get(method, {})]
     ]
     run.rows("kn-conan", "pairs", "train")
     how: dict[str, Any] = {"rating_method": "grounded", "background": run.data / "kn-conan"}
@@ -152,19 +170,27 @@ def rating(run: Run, steps: Path) -> None:
     by_method.append(grounded[grounded["aspect"] == "relatedness"].assign(aspect="relevance"))
     for name, table, part in (("rating", replies, rubric), ("methods", few, [rubric[0], *by_method])):
         rows = pd.concat([*known, *part])
-        rows = rows[rows["reply_id"].isin(table["reply_id"])]
-        if name == "methods":
-            rows = rows[rows["aspect"] == "relevance"]
-        rows = rows.drop(columns=["item_id", "system"])
-        how = {"level": ("pooled",), "coefficient": ("spearman",), "bootstrap": Bootstrap(RESAMPLES)}
-        found = fcconan.correlate(rows, replies=table, **how)
-        run.tables[name] = found.shown("correlations").drop(columns=["level", "coefficient"], errors="ignore")
+        run.tables[name] = spearman(rows[rows["aspect"] == "relevance"] if name == "methods" else rows, table)
         own = pd.concat(part)
+        own = own[own["reply_id"].isin(table["reply_id"])]
         unread = own.assign(reason=own["reason"].fillna("read")).groupby(["rater", "reason"]).size()
         run.tables[f"{name}_answers"] = unread.rename("n").reset_index()
     costs = pd.DataFrame(run.times).T.filter(regex="^(methods|rating)", axis=0)
-    per_request = costs[["seconds", "tokens"]].div(costs["requests"], axis=0).round(1)
+    per_request = costs[["seconds", "tokens"]].div(costs["requests"], axis=0).map("{:.1f}".format)
     run.tables["methods_times"] = costs[["requests"]].join(per_request).rename_axis("method").reset_index()
+
+
+def multi_aspect(run: Run) -> None:
+    """Rates the aspects of Jones et al., and correlates them with people's suitableness."""
+    _, replies, released = cseval(run)
+    few = replies.groupby("system").head(15)
+    graded = run.rate("multi-aspect", few, task="multi-aspect")
+    people = released[(released["rater"] == "annotators") & (released["aspect"] == "suitableness")]
+    found = spearman(pd.concat([people, graded.assign(rater=graded["aspect"], aspect="suitableness")]), few)
+    means = graded.groupby("aspect", sort=False)["value"].agg(["mean", "std"]).reset_index()
+    run.tables["multi_aspect"] = means.merge(found.drop(columns="aspect"), left_on="aspect", right_on="metric").drop(
+        columns="metric"
+    )
 
 
 def suite(run: Run) -> Path:
@@ -184,6 +210,13 @@ def suite(run: Run) -> Path:
     return path
 
 
+def ranked(found: fcconan.Result, system: str) -> pd.Series:
+    """Returns the CNs of each HS in the order of a system."""
+    run = next(text for name, text in found.files.items() if name.startswith(f"runs/{system}"))()
+    lines = pd.DataFrame([line.split()[:3:2] for line in run.splitlines()], columns=["hs_id", "cn_id"])
+    return lines.groupby("hs_id")["cn_id"].agg(tuple)
+
+
 def retrieval(run: Run) -> None:
     """Benchmarks retrieval on FC-CONAN."""
     fixed = ["tfidf", "bm25", "sbert-minilm", "sbert-mpnet", "qwen-zero-shot"]
@@ -192,7 +225,7 @@ def retrieval(run: Run) -> None:
         "sound": ["popularity"],
         "cross-validated": ["popularity", "supervised", "supervised-mpnet"],
     }
-    failures = []
+    answers = []
     for protocol, more in further.items():
         how: dict[str, Any] = {"suite": suite(run), "protocol": protocol, "endpoint": ENDPOINT}
         if protocol != "paper":
@@ -200,15 +233,26 @@ def retrieval(run: Run) -> None:
         found = run.timed(
             f"retrieval: {protocol}", partial(fcconan.bench, run.data / "fc-conan", system=[*fixed, *more], **how)
         )
-        failures.append(found.to_frame("failures").assign(protocol=protocol))
+        if protocol != "cross-validated":  # whose answers are those of sound
+            chosen, unread = ranked(found, "qwen-zero-shot"), found.to_frame("failures")["system"].eq("qwen-zero-shot")
+            answers.append(
+                {
+                    "protocol": protocol,
+                    "answers": len(chosen) + unread.sum(),
+                    "unreadable": unread.sum(),
+                    "with ten CNs": chosen.map(len).eq(10).sum(),
+                    "most frequent ranking": chosen.value_counts().max(),
+                }
+            )
         if protocol == "paper":
             run.tables["retrieval_paper"] = found.shown("tiers")
         else:
             judged = found.shown("judged_only")
             run.tables[f"retrieval_{protocol}"] = found.shown("systems")
             run.tables[f"retrieval_{protocol}_judged"] = judged[judged["partition"].isin(["silver", "bronze"])]
-            run.tables[f"retrieval_{protocol}_message_auc"] = found.shown("message_auc")
-    run.tables["retrieval_failures"] = pd.concat(failures)
+            auc = found.shown("message_auc")  # ranks do not compare between HS
+            run.tables[f"retrieval_{protocol}_message_auc"] = auc[auc["system"] != "qwen-zero-shot"]
+    run.tables["retrieval_answers"] = pd.DataFrame(answers)
 
 
 def reranking(run: Run) -> None:
@@ -216,8 +260,17 @@ def reranking(run: Run) -> None:
     systems = ["sbert-minilm", "sbert-mpnet", "rr25-1-minilm-qwen", "rr25-2-mpnet-qwen"]
     how: dict[str, Any] = {"suite": suite(run), "protocol": "paper", "endpoint": ENDPOINT}
     found = run.timed("reranking", partial(fcconan.bench, run.data / "fc-conan", system=systems, **how))
-    run.tables["reranking"] = found.shown("tiers")
-    run.tables["reranking_failures"] = found.to_frame("failures")
+    shown, failed = found.shown("tiers"), found.to_frame("failures")["system"].value_counts()
+    run.tables["reranking"] = shown[shown["system"].isin(systems[2:])]
+    run.tables["reranking_answers"] = pd.DataFrame(
+        {
+            "system": name,
+            "answers": 45,
+            "unreadable": failed.get(name, 0),
+            "first ten CNs unchanged": (ranked(found, name) == ranked(found, first)).sum(),
+        }
+        for name, first in zip(systems[2:], systems[:2], strict=True)
+    )
 
 
 def messages_of(run: Run) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -246,7 +299,7 @@ def finetuning(run: Run) -> Path:
         words = ["finetune", pairs, "--model", run.gemma, "--prompt-format", "dialogpt", "--prompt", "message"]
         words += ["--learning-rate", 3e-4, "--epochs", 1, "--max-steps", 200, "--batch-size", 4, "--out", folder]
         words += ["--json", run.environment / "tuned.partial", "--force"]
-        command = ["/usr/bin/env", sys.executable, "-m", "fcconan", *map(str, words)]
+        command = [sys.executable, "-m", "fcconan", *map(str, words)]
         started = time.monotonic()
         script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True)\n"
         script += "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
@@ -286,9 +339,20 @@ def generation(run: Run) -> pd.DataFrame:
     replies = pd.concat([each.to_frame("replies") for each in made.values()], ignore_index=True)
     counts = pd.concat([each.to_frame("systems") for each in made.values()])
     wanted = ("repetition-rate", "novelty", "bleu-4", "rouge-l", "length-words")
-    measured = fcconan.metrics(replies[replies["text"].notna()], metric=wanted, novelty_against=pairs).to_frame()
-    wide = measured.pivot(index="system", columns="metric", values="value")[[*wanted]]
+    measured = fcconan.metrics(replies[replies["text"].notna()], metric=wanted, novelty_against=pairs)
+    wide = measured.to_frame().pivot(index="system", columns="metric", values="value")[[*wanted]]
+    wide = wide.map("{:.3f}".format).replace("nan", "–")
+    by_reply = measured.to_frame("ratings").dropna(subset="value")
+    for (system, metric), own in by_reply.groupby(["system", "rater"]):
+        value, low, high = mean_with_interval(own["value"], own["item_id"])
+        wide.loc[system, metric] = f"{value:.3f} [{low:.3f}, {high:.3f}]"
+    seconds = {
+        name.partition(": ")[2]: f"{each['seconds'] / each['requests']:.1f}"
+        for name, each in run.times.items()
+        if name.startswith("generation: ")
+    }
     about = counts.set_index("system")[["n", "n_missing", "refusals", "truncated"]]
+    about["seconds a reply"] = pd.Series(seconds)
     run.tables["generation"] = about.join(wide).reset_index()
     return replies
 
@@ -332,29 +396,39 @@ def comparing(run: Run) -> None:
         for name in ("system_a", "system_b")
     ]
     replies = pd.concat(sides, ignore_index=True)
-    found = run.timed("comparing", lambda: fcconan.compare(replies, model=QWEN, endpoint=ENDPOINT))
-    own = found.to_frame("comparisons").assign(key=lambda rows: rows["item_id"])
+    found = [run.timed("comparing", lambda: fcconan.compare(replies, model=QWEN, endpoint=ENDPOINT))]
+    rows = []
+    few = replies[replies["item_id"].isin(pairs["key"][:30])]
+    how: dict[str, Any] = {"model": QWEN, "endpoint": ENDPOINT, "comparison_format": "judgelm"}
+    try:
+        found.append(run.timed("judgelm format", lambda: fcconan.compare(few, **how)))
+    except fcconan.InputError:  # no answer can be read
+        rows.append({"rater": f"{QWEN}:judgelm", "n": 0})
+    own = [each.to_frame("comparisons").assign(key=lambda rows: rows["item_id"]) for each in found]
     released = run.rows("cn-ranking", "comparisons", "judgelm")
     released = released.assign(key=keys(released))
     ids = pd.concat(sides).set_index(["item_id", "system"])["reply_id"]
-    verdicts = [own, *(rows for _, rows in released[released["key"].isin(pairs["key"])].groupby("rater"))]
-    rows = []
+    verdicts = [*own, *(rows for _, rows in released[released["key"].isin(pairs["key"])].groupby("rater"))]
     for each in verdicts:
         given = pairs["key"].map(pd.Series(winners(each).to_numpy(), index=each["key"].to_numpy()))
         rows.append({"rater": each["rater"].iloc[0], **agreement(given, pairs["people"], pairs["item_id"])})
     run.tables["comparing"] = pd.DataFrame(rows)
-    run.tables["comparing_orders"] = found.to_frame("raters")
     people = pairs.assign(rater="people", rater_kind="human")
-    judged = pd.concat([*verdicts, people], ignore_index=True).assign(item_id=lambda rows: rows["key"])
+    judged = pd.concat([*verdicts, people], ignore_index=True)
+    judged["item_id"] = judged["key"].str.split().str[0]  # intervals are over messages
     for side in ("a", "b"):
         judged[f"reply_{side}"] = ids.loc[[*zip(judged["key"], judged[f"system_{side}"], strict=True)]].to_numpy()
-    checks = fcconan.audit(comparisons=judged, replies=replies, bootstrap=Bootstrap(RESAMPLES)).shown("checks")
-    run.tables["comparing_biases"] = checks[checks["check"].isin(["length_wins", "first_position_wins"])]
+    replies["item_id"] = replies["item_id"].str.split().str[0]
+    checks = fcconan.audit(comparisons=judged, replies=replies, bootstrap=Bootstrap(RESAMPLES)).to_frame()
+    wanted = checks["check"].isin(["length_wins", "first_position_wins", "position_flips"])
+    checks = checks[wanted & checks["value"].notna()]
+    run.tables["comparing_biases"] = checks[["rater", "check", "baseline", "n"]].assign(value=cells(checks))
 
 
 def tournament(run: Run, generated: pd.DataFrame) -> None:
     """Ranks the generated replies among those of cn-ranking, by the learned rater and by Qwen."""
-    replies = pd.concat([messages_of(run)[1], generated[generated["text"].notna()]], ignore_index=True)
+    generated = generated[generated["text"].notna() & (generated["system"] != "reference")]  # which is gold_truth
+    replies = pd.concat([messages_of(run)[1], generated], ignore_index=True)
     replies = replies[["reply_id", "item_id", "hate_speech", "text", "system"]]
     ids = replies["reply_id"].to_numpy()
     # Equal replies of two systems are one reply each.
@@ -362,16 +436,18 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     rubric = run.rate("tournament", replies, task="cseval", aspect=("suitableness",))
     by_features = fcconan.rate(replies, model="learned:cseval", aspect=("suitableness",)).to_frame("ratings")
     ratings = pd.concat([rubric, by_features], ignore_index=True)
+    ratings = ratings[~ratings["item_id"].isin(by_features["item_id"][by_features["value"].isna()])]
     released = replies["system"].isin(messages_of(run)[1]["system"]).to_numpy()
     run.grades = {"Qwen, suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}
-    ranked = fcconan.rank(ratings, aspect=("suitableness",), bootstrap=Bootstrap(RESAMPLES))
-    means = ranked.to_frame("systems").pivot(index="system", columns="rater", values="value")
+    found = fcconan.rank(ratings, aspect=("suitableness",), bootstrap=Bootstrap(RESAMPLES))
+    means = found.to_frame("systems").pivot(index="system", columns="rater", values="value")
     places = means.rank(ascending=False, method="min").add_prefix("place ").astype(int)
-    shown = ranked.shown("systems")
-    run.tables["tournament"] = shown
+    run.tables["tournament"] = found.shown("systems")
     run.tables["tournament_places"] = places.sort_values(places.columns[0]).reset_index()
-    run.tables["tournament_tau"] = pd.DataFrame([{"tau": means.corr("kendall").iloc[0, 1], "systems": len(means)}])
+    tau = {"tau": means.corr("kendall").iloc[0, 1], "systems": len(means), "messages": ratings["item_id"].nunique()}
+    run.tables["tournament_tau"] = pd.DataFrame([tau])
     pairs, rows = decided(run), []
+    pairs = pairs[pairs["item_id"].isin(ratings["item_id"])]
     for rater, own in ratings.groupby("rater"):
         values = own.set_index("reply_id")["value"]
         a, b = (values.reindex(pairs["item_id"] + " " + pairs[name]).to_numpy() for name in ("system_a", "system_b"))
@@ -380,122 +456,21 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     run.tables["tournament_people"] = pd.DataFrame(rows)
 
 
-# Part -> title, commands, and the tables with their captions.
-SECTIONS: dict[str, tuple[str, str, dict[str, str]]] = {
-    "retrieval": (
-        "Retrieval",
-        "`fcconan bench fc-conan --protocol PROTOCOL`; intervals over 45 HS. Qwen replaces GPT-4o.",
-        {
-            "retrieval_paper": "Protocol `paper`: average, minimum, maximum and CV (percent) over tiers, as in Table 4",
-            "retrieval_sound": "Protocol `sound`: NDCG@10",
-            "retrieval_sound_judged": "Protocol `sound`: NDCG@10 on judged CNs only",
-            "retrieval_cross-validated": "Protocol `cross-validated`: NDCG@10",
-            "retrieval_cross-validated_judged": "Protocol `cross-validated`: NDCG@10 on judged CNs only",
-            "retrieval_cross-validated_message_auc": "Message AUC, and its differences from MiniLM",
-            "retrieval_failures": "Answers that could not be read",
-        },
-    ),
-    "reranking": (
-        "Re-ranking",
-        "`fcconan bench fc-conan --protocol paper`; Qwen re-ranks 25 CNs of MiniLM (system 1) and of MPNET (system 2).",
-        {
-            "reranking": "Average, minimum, maximum and CV (percent) over tiers, as in Table 4",
-            "reranking_failures": "Answers that could not be read",
-        },
-    ),
-    "generation": (
-        "Generation",
-        "`fcconan generate MESSAGES --model MODEL --strategy STRATEGY` and `fcconan metrics`; 20 messages.",
-        {"generation": "Replies to 20 messages. `reference` has no reference left for BLEU and ROUGE"},
-    ),
-    "finetuning": (
-        "Fine-tuning",
-        "Gemma 3 270M (base): `fcconan finetune PAIRS --model FOLDER --max-steps 200 --batch-size 4`.",
-        {
-            "finetuning": "Perplexity of held-out pairs, before (step 0) and after; time and memory of the run",
-            "finetuning_pairs": "Pairs",
-        },
-    ),
-    "rating": (
-        "Rating",
-        "`fcconan judge rate REPLIES --task cseval --aspect ASPECT`; Spearman's correlation with people over 100 rows.",
-        {
-            "rating": "Correlation with people",
-            "rating_answers": "Answers",
-        },
-    ),
-    "methods": (
-        "Rating methods",
-        "`fcconan judge rate REPLIES --task cseval --aspect relevance --rating-method METHOD`; 30 of the 100 rows.",
-        {
-            "methods": "Correlation with people's relevance",
-            "methods_answers": "Answers",
-            "methods_times": "Requests",
-            "grounded": "Grades of the grounded judge: number, mean and standard deviation",
-        },
-    ),
-    "calibration": (
-        "Calibration (Auto-CSEval)",
-        "`fcconan judge calibrate REPLIES --aspect relevance --trials 1 --keep 1`; 75 rows.",
-        {
-            "calibration": "Correlation with people on rows that the search has not seen",
-            "calibration_gain": "Gain",
-            "calibration_candidates": "Candidates, with their correlation on the second part",
-        },
-    ),
-    "comparing": (
-        "Comparing",
-        "`fcconan judge compare REPLIES`, both orders; 100 pairs of cn-ranking that a majority of people decided.",
-        {
-            "comparing": "Agreement with the majority, a tie being half; intervals over eight messages",
-            "comparing_orders": "Shares of the places of winners, and of flips",
-            "comparing_biases": "Share of wins of the longer reply, and of the reply shown first",
-        },
-    ),
-    "tournament": (
-        "Tournament",
-        "`fcconan judge rate REPLIES --task cseval --aspect suitableness` and `fcconan rank`; 20 messages. The learned "
-        "rater leaves out replies to a message, or with a text, of its training.",
-        {
-            "tournament": "Mean suitableness of systems",
-            "tournament_places": "Places",
-            "tournament_tau": "Kendall's tau-b between both orders",
-            "tournament_people": "Agreement with the majority of people in 244 pairs of eight messages; a tie is half",
-        },
-    ),
-}
-MODELS = f"""\
-Qwen2.5-Coder-1.5B-Instruct (Q4_K_M, `{QWEN}`, Apache-2.0) ran behind llama-cpp-python's server
-with temperature 0; Gemma 3 270M (base, converted from Q4_K_M), all-MiniLM-L6-v2 and all-mpnet-base-v2 on the same two
-cores. Seconds include other work on the machine. Small models give modest results: the tables show that each step runs
-with real weights. They hold no texts of the data and no generated replies. Intervals are 95 % intervals.
-
-The command is `python benchmarks/real_models.py .venv-models`, after `make check-models`. It writes this page.
-
-## Plan
-
-The plan was committed before the first result.
-"""
-
-
 def write(run: Run) -> None:
     """Writes the page and the results of the parts that are finished."""
-    done = {part: each for part, each in SECTIONS.items() if {*each[2]} <= {*run.tables}}
-    page = f"# Real models\n\n{MODELS}\n{PLAN.read_text(encoding='utf-8').strip()}\n"
-    if rest := [each[0] for part, each in SECTIONS.items() if part not in done]:
-        page += f"\nNot finished yet: {', '.join(rest)}.\n"
-    for part, (title, about, tables) in done.items():
-        own = [each for name, each in run.times.items() if name.partition(":")[0] == part]
-        sums = pd.DataFrame(own).sum()
-        page += f"\n## {title}\n\n{about}"
-        if own:
-            page += f" {sums['requests']:.0f} timed requests; {sums['seconds'] / sums['requests']:.1f} s and "
-            page += f"{sums['tokens'] / sums['requests']:.0f} tokens each."
-        page += "\n" + "".join(f"\n{caption}:\n\n{to_markdown(run.tables[name])}" for name, caption in tables.items())
-    PAGE.write_text(page, encoding="utf-8")
-    tables = {
-        name: json.loads(run.tables[name].to_json(orient="records")) for each in done.values() for name in each[2]
-    }
+
+    def part(found: re.Match[str]) -> str:
+        kind, _, name = found[1].partition(" ")
+        if kind == "PLAN":
+            return PLAN.read_text(encoding="utf-8")
+        if kind == "time":
+            seconds, requests, tokens = run.times.get(name, dict.fromkeys("srt", math.nan)).values()
+            return f" {requests:.0f} requests; {seconds / requests:.1f} s and {tokens / requests:.0f} tokens each."
+        return to_markdown(run.tables[kind]) if kind in run.tables else "Not finished yet.\n"
+
+    template = Path(__file__).with_suffix(".md.template").read_text(encoding="utf-8")
+    PAGE.write_text(re.sub("@([a-zA-Z_: -]+)@", part, template), encoding="utf-8")
+    tables = {name: json.loads(table.to_json(orient="records")) for name, table in run.tables.items()}
     RESULTS.write_text(json.dumps({"tables": tables, "cn_ranking": run.grades}, indent=1) + "\n", encoding="utf-8")
 
 
@@ -506,6 +481,8 @@ def main(environment: Path) -> None:
         steps = calibration(run)
         write(run)
         rating(run, steps)
+        write(run)
+        multi_aspect(run)
         write(run)
         replies = generation(run)
         write(run)

@@ -174,7 +174,7 @@ def main() -> None:
         is_input = isinstance(error, InputError | CycloptsError | OSError)
         message = str(error) if is_input or isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
         if isinstance(error, UnusedCliTokensError):
-            message = f"found {' '.join(error.unused_tokens)}, expected an option in front: --help lists them"
+            message = f"found {' '.join(error.unused_tokens or ())}, expected an option in front: --help lists them"
         print(printable(f"fcconan: {' '.join(message.split())}"), file=sys.stderr)
         sys.exit(2 if is_input else 1)
     finally:
