@@ -15,6 +15,7 @@ from fcconan.data.ids import (
     ID_COLUMNS,
     cell_list,
     cell_text,
+    is_blank,
     is_missing,
     make_cn_id,
     make_hs_id,
@@ -404,5 +405,5 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
         found[each] = [*replies[theirs]] if theirs else ""
     for each in ("text", "hate_speech"):
         found[each] = ["" if is_missing(cell) else str(cell) for cell in found[each]]
-    found["references"] = [[each for each in _listed(cell) if each.strip()] for cell in found["references"]]
+    found["references"] = [[each for each in _listed(cell) if not is_blank(each)] for cell in found["references"]]
     return found

@@ -2,11 +2,10 @@
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from cyclopts import Parameter
@@ -20,6 +19,7 @@ from fcconan.data import (
     cell_list,
     file_sha256,
     first_column,
+    is_blank,
     read,
 )
 from fcconan.errors import InputError
@@ -260,9 +260,9 @@ def _shown(
         for each, column in columns.items():
             cell = row.get(column)
             cells = [*cell] if isinstance(cell, np.ndarray) else cell_list(cell) if each == "reference" else [cell]
-            if each == "background" and find is not None and not _has_text(cell):
+            if each == "background" and find is not None and is_blank(cell):
                 cells = [find(str(row["hate_speech"]))]
-            text = next(filter(_has_text, cells), None)
+            text = next((each for each in cells if not is_blank(each)), None)
             if text is None:
                 found.append(({}, _LACKS[each]))
                 break
@@ -270,13 +270,6 @@ def _shown(
         else:
             found.append((texts, None))
     return found
-
-
-def _has_text(value: object) -> TypeGuard[str]:
-    """Returns whether a value is a text with other characters than white space and invisible ones, such as U+200B."""
-    return isinstance(value, str) and any(
-        not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
-    )
 
 
 def _rows(
