@@ -147,7 +147,7 @@ def test_options_choose_what_is_rated(tmp_path: Path) -> None:
     table = pd.DataFrame(REPLIES).rename(columns={"text": "answer"}).assign(half=["a", "b"])
     model = Says('{"relevance": 4}')
     rate(table, model=model, rows=Rows(rename={"text": "answer"}, filter={"half": ("b",)}), **CSEVAL)
-    rate(table.assign(text=table["answer"]), model=model, limit=1, **CSEVAL)
+    rate(table.assign(text=table["answer"]), model=model, limit=1, **CSEVAL | {"aspect": "relevance"})
     assert [call.variables["counter_narrative"] for call in model.calls] == [REPLIES[1]["text"], REPLIES[0]["text"]]
 
 

@@ -21,7 +21,7 @@ from fcconan.annotation.rounds import (
     review_round,
     write_round,
 )
-from fcconan.data import read_file, write_whole
+from fcconan.data import as_names, read_file, write_whole
 from fcconan.errors import InputError
 from fcconan.groups import AtLeastOne, NotNegative, Share
 from fcconan.result import Result
@@ -93,7 +93,7 @@ def assign(
         "all_raters": all_raters,
         "sample_size": sample_size,
         "session_size": session_size,
-        "exclude_round": [*exclude_round],
+        "exclude_round": [*as_names(exclude_round)],
         "gold_per_session": gold_per_session,
         "review": review,
         "max_distance": max_distance,

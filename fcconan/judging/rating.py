@@ -16,6 +16,7 @@ from fcconan.data import (
     RATED,
     UNKNOWN,
     RowSource,
+    as_names,
     cell_list,
     file_sha256,
     first_column,
@@ -157,6 +158,7 @@ def rate(
     """
     import pandas as pd
 
+    aspect, steps = map(as_names, (aspect, steps))
     table, _, name = read("replies", *replies, rows=rows)
     for each in ("text", "hate_speech"):
         if theirs := first_column(dict.fromkeys(table), each):

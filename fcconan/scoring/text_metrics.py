@@ -12,6 +12,7 @@ from fcconan.data import (
     ABOUT_REPLY,
     UNKNOWN,
     RowSource,
+    as_names,
     check_names,
     first_column,
     is_blank,
@@ -135,7 +136,7 @@ def metrics(
     has_references = table["references"].map(bool).any()
     wanted = check_names("metric", metric, (*TEXT_METRICS, NOVELTY))
     given = (bertscore, bartscore, unieval, toxicity)
-    loaded = [*_models(*given, question or {}, toxic_label, device, batch_size)]
+    loaded = [*_models(*given, question or {}, as_names(toxic_label), device, batch_size)]
     if not (wanted or loaded):
         wanted = tuple(
             each for family in FAMILIES for each in family.names if has_references or "references" not in family.needs
