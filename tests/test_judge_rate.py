@@ -656,6 +656,13 @@ def test_grades_of_a_first_answer_stay_when_it_is_asked_again(monkeypatch: pytes
     assert [row["value"] for row in rows(result)] == [4.0, None] and len(server.requests) == 2
 
 
-def test_two_models_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="found the models mine, mine, expected different names"):
-        rate([reply()], model=[Says("4"), Says("5")], **CSEVAL)
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ([Says("4"), Says("5")], "found the models mine, mine, expected different names"),
+        ((), "found no model, expected one or more: give --model NAME"),
+    ],
+)
+def test_models_are_there_and_have_different_names(models: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rate([reply()], model=models, **CSEVAL)

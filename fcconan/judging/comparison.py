@@ -161,8 +161,6 @@ def compare(
             variables = dict(zip(form.variables, texts, strict=False))
             calls.append(ChatRequest(form.render(variables), form.sampling, form.schema, variables=variables))
     models = [open_model(each, endpoint) for each in (model if isinstance(model, tuple | list) else (model,))]
-    if not models:
-        raise InputError("found no model, expected one or more: give --model NAME")
     check_names_of(models)
     hashed = short_hash(json.dumps(form.render({each: f"<{each}>" for each in form.variables}), sort_keys=True))
     identity: dict[str, Any] = {

@@ -169,7 +169,7 @@ def rate(
         each if hasattr(each, "rate") or str(each).startswith(LEARNED) else open_model(each, endpoint) for each in given
     ]
     asked = [each for each in judges if hasattr(each, "replies")]
-    check_names_of(asked)
+    check_names_of(judges)
     if dry_run and not asked:
         raise InputError("found --dry-run with learned raters only, which send no requests: leave it out")
     folders: dict[str, Path] = {}
