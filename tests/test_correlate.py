@@ -414,7 +414,8 @@ def test_people_are_named_where_rows_do_not_say_who_they_are() -> None:
     ):
         correlate(rows)
     chosen: Any = {"human": "anna", "rater": "judge", "aspect": "kind", "level": "pooled", "coefficient": "spearman"}
-    found = correlate(rows, **{option: (name,) for option, name in chosen.items()}, bootstrap=NONE)
+    tuples: Any = {option: (name,) for option, name in chosen.items()}
+    found = correlate(rows, **tuples, bootstrap=NONE)
     one = correlate(rows, **chosen, bootstrap=NONE)
     assert values(found, metric="judge") == pytest.approx([0.8])
     assert (values(one), one.signature) == (values(found), found.signature)
