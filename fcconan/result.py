@@ -132,8 +132,8 @@ class Result:
         choices = dict.fromkeys(value for table in self.tables.values() if by in table for value in table[by].unique())
         shown = {"result": self, "tables": tables, "plots": plots, "choices": [*choices], "by": by, "first": first}
         page = template.render(shown, glossary=glossary())
-        for stale in {path for name in self.files for path in (Path(folder) / name).parent.glob("*.trec")}:
-            stale.unlink()  # runs of an earlier report
+        for stale in [*(Path(folder) / "runs").glob("*.trec")] if self.files else ():
+            stale.unlink()  # of an earlier report
         for name, text in [*((name, write()) for name, write in self.files.items()), ("index.html", page)]:
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -310,8 +310,10 @@ def test_a_report_has_values_and_runs_that_are_read_again(demo: Path, tmp_path: 
 def test_a_run_of_a_report_is_in_the_order_that_is_scored(tmp_path: Path) -> None:
     found = bench(pairs(), system=Scorer("own/tied", lambda query, key: int(key[-1]) % 2), bootstrap=FEW)
     found.to_html(tmp_path)
-    (tmp_path / "runs" / "old.trec").write_text("of an earlier report")
+    for name in ("runs/old.trec", "mine.trec"):
+        (tmp_path / name).write_text("a run")
     found.to_html(tmp_path)
+    assert (tmp_path / "mine.trec").exists()
     (file,) = (tmp_path / "runs").iterdir()
     ranked = pd.read_csv(file, sep=" ", names=["query", "q0", "key", "rank", "score", "name"])
     assert file.name == "own%2Ftied.trec" and ranked["score"].isin([0, 1]).all()

@@ -413,14 +413,19 @@ def test_people_are_named_where_rows_do_not_say_who_they_are() -> None:
         InputError, match="by people only, expected some by models or metrics: name people with --human"
     ):
         correlate(rows)
-    found = correlate(rows, human=("anna",), coefficient=("spearman",), bootstrap=NONE)
+    chosen: Any = {"human": "anna", "rater": "judge", "aspect": "kind", "level": "pooled", "coefficient": "spearman"}
+    tuples: Any = {option: (name,) for option, name in chosen.items()}
+    found = correlate(rows, **tuples, bootstrap=NONE)
+    one = correlate(rows, **chosen, bootstrap=NONE)
     assert values(found, metric="judge") == pytest.approx([0.8])
+    assert (values(one), one.signature) == (values(found), found.signature)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"rater": ("judgee",)}, "unknown rater 'judgee': did you mean 'judge'"),
+        ({"rater": "judgee"}, "unknown rater 'judgee': did you mean 'judge'"),
         ({"aspect": ("tone",)}, "unknown aspect 'tone'"),
         ({"ranks": "tone"}, "unknown aspect of people's ranks 'tone'"),
         ({"ranks": "kind"}, "found ranks .* in an item of 3 replies, expected 1"),

@@ -16,7 +16,7 @@ HS = "The Ombrey never return a book."
 # Items -> replies of systems.
 REPLIES = {
     "i1": {"one": "The library lists no late book.", "two": "No.", "three": "Ombrey readers return books early."},
-    "i2": {"one": "Same words.", "two": "Same  words.", "three": ""},
+    "i2": {"one": "Same words.", "two": "Same  words.", "three": "\u200b"},
 }
 ROWS = [
     {"item_id": item, "reply_id": f"{item}-{system}", "system": system, "hate_speech": HS, "text": text}

@@ -147,7 +147,7 @@ def test_options_choose_what_is_rated(tmp_path: Path) -> None:
     table = pd.DataFrame(REPLIES).rename(columns={"text": "answer"}).assign(half=["a", "b"])
     model = Says('{"relevance": 4}')
     rate(table, model=model, rows=Rows(rename={"text": "answer"}, filter={"half": ("b",)}), **CSEVAL)
-    rate(table.assign(text=table["answer"]), model=model, limit=1, **CSEVAL)
+    rate(table.assign(text=table["answer"]), model=model, limit=1, **CSEVAL | {"aspect": "relevance"})
     assert [call.variables["counter_narrative"] for call in model.calls] == [REPLIES[1]["text"], REPLIES[0]["text"]]
 
 
@@ -656,6 +656,13 @@ def test_grades_of_a_first_answer_stay_when_it_is_asked_again(monkeypatch: pytes
     assert [row["value"] for row in rows(result)] == [4.0, None] and len(server.requests) == 2
 
 
-def test_two_models_of_one_name_are_refused() -> None:
-    with pytest.raises(InputError, match="found the models mine, mine, expected different names"):
-        rate([reply()], model=[Says("4"), Says("5")], **CSEVAL)
+@pytest.mark.parametrize(
+    ("models", "message"),
+    [
+        ([Says("4"), Says("5")], "found the models mine, mine, expected different names"),
+        ((), "found no model, expected one or more: give --model NAME"),
+    ],
+)
+def test_models_are_there_and_have_different_names(models: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        rate([reply()], model=models, **CSEVAL)

@@ -191,7 +191,7 @@ def test_embeddings_are_of_message_and_reply_with_product_and_difference(
 def test_texts_of_the_training_are_left_out(tmp_path: Path) -> None:
     wide, folder = rated(), tmp_path / "mine"
     train_rater(long(wide), out=folder, encoder="none", bootstrap=NONE)
-    rows = new_replies("One.", "Two.", "Three.", "")
+    rows = new_replies("One.", "Two.", "Three.", "\u200b")
     rows.loc[0, "hate_speech"] = wide["hate_speech"][0].upper()
     rows.loc[1, "text"] = wide["text"][4]
     found, notes = rate_learned(folder, rows, ("tone",))

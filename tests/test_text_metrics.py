@@ -125,7 +125,7 @@ def test_the_best_of_several_references_counts(name: str) -> None:
 
 
 def test_texts_without_words_have_no_value() -> None:
-    found = metrics(replies(["книга", "book", "book", "...", ""], ["book", "книга", "book", "a", "b"]))
+    found = metrics(replies(["книга", "book", "book", "...", "\u200b"], ["book", "книга", "book", "a", "b"]))
     assert reasons(found, "rouge-1") == ["no_words", "no_words", None, "no_words", "empty_text"]
     assert reasons(found, "rouge-2") == ["no_words", "no_words", "too_short", "no_words", "empty_text"]
     assert reasons(found, "distinct-2") == ["too_short", "too_short", "too_short", "no_words", "empty_text"]

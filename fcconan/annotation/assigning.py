@@ -15,13 +15,12 @@ from fcconan.annotation.progress import next_step
 from fcconan.annotation.rounds import (
     active_annotators,
     assigned_elsewhere,
-    check_same_options,
     completed_assignments,
     recorded_options,
     review_round,
     write_round,
 )
-from fcconan.data import read_file, write_whole
+from fcconan.data import as_names, read_file, write_whole
 from fcconan.errors import InputError
 from fcconan.groups import AtLeastOne, NotNegative, Share
 from fcconan.result import Result
@@ -93,23 +92,33 @@ def assign(
         "all_raters": all_raters,
         "sample_size": sample_size,
         "session_size": session_size,
-        "exclude_round": [*exclude_round],
+        "exclude_round": [*as_names(exclude_round)],
         "gold_per_session": gold_per_session,
         "review": review,
         "max_distance": max_distance,
         "seed": seed,
     }
+    given = {name: value for name, value in asked.items() if value or (value == 0 and name in ("max_distance", "seed"))}
     notes: list[str] = []
     with opened.changing():
         if qualify:
             tables = {"qualification": _qualified(opened, pass_mark, tolerance)}
             return Result("annotate assign", tables, identity, [next_step(opened)])
         if round == QUALIFICATION:
+            if wrong := [name.replace("_", "-") for name in given.keys() - {"session_size", "seed"}]:
+                raise InputError(
+                    f"found --{min(wrong)} for the qualification test, which has --session-size and --seed only: leave "
+                    "it out"
+                )
             _test(opened, session_size, seed)
         elif round in opened.rounds() and round != VALIDATION:
-            given = {name: value for name, value in asked.items() if value}
-            todo = "leave these options out, or give another --round"
-            check_same_options(opened, round, recorded_options(opened, round), given, todo)
+            made = recorded_options(opened, round)
+            other = [f"{key} {made.get(key)} (now {value})" for key, value in given.items() if made.get(key) != value]
+            if other:
+                raise InputError(
+                    f"{opened.folder} has a round {round}, made with {', '.join(other)}: leave these options out, or "
+                    "give another --round"
+                )
             notes = _passed_on(opened, round, seed)
         else:
             notes = _make(opened, round, asked)

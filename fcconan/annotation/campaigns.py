@@ -29,7 +29,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from fcconan.data import check_names, new_folder, read_file, read_rows, read_yaml, write_whole
+from fcconan.data import as_names, check_names, new_folder, read_file, read_rows, read_yaml, write_whole
 from fcconan.errors import InputError
 from fcconan.judging import Task, dump_task, load_task
 
@@ -277,7 +277,9 @@ class Campaign:
         if not names:
             answered = {answer.round for answer in self.history()} - {VALIDATION, QUALIFICATION}
             return [name for name in self.rounds() if name in answered] or [MAIN]
-        return [*dict.fromkeys(each for name in names for each in fnmatch.filter(self.rounds(), name) or [name])]
+        return [
+            *dict.fromkeys(each for name in as_names(names) for each in fnmatch.filter(self.rounds(), name) or [name])
+        ]
 
     def assignments(self, round_name: str = MAIN) -> list[Assignment]:
         """Returns the assignments of a round; those of each rater are in the rater's order.

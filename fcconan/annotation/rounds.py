@@ -166,23 +166,3 @@ def recorded_options(campaign: Campaign, name: str) -> Row:
     """Returns the recorded options of a round; empty if the queue made it."""
     path = campaign.folder / "rounds" / f"{name}.json"
     return dict(json.loads(path.read_text("utf-8"))) if path.is_file() else {}
-
-
-def check_same_options(
-    campaign: Campaign, name: str, made: Mapping[str, Any], asked: Mapping[str, Any], todo: str
-) -> None:
-    """Checks that a round was made with given options.
-
-    Args:
-        campaign: The campaign.
-        name: Name of the round.
-        made: Recorded options.
-        asked: Requested options, by their names in `rounds/NAME.json`.
-        todo: Advice if they differ.
-
-    Raises:
-        InputError: The options differ.
-    """
-    other = [f"{key} {made.get(key)} (now {value})" for key, value in asked.items() if made.get(key) != value]
-    if other:
-        raise InputError(f"{campaign.folder} has a round {name}, made with {', '.join(other)}: {todo}")

@@ -67,7 +67,7 @@ def check_texts(table: "DataFrame", columns: Sequence[str], name: str) -> None:
             raise InputError(
                 f"{name} has no column {column}, only {', '.join(table)}: name it with --rename.{column} COLUMN"
             )
-        blank = [not isinstance(cell, str) or is_blank(cell) for cell in table[column]]
+        blank = [*map(is_blank, table[column])]
         if any(blank):
             row = table.index[blank.index(True)] + table.attrs.get("first", 1)
             raise InputError(f"{name}, row {row}: found no {column}, expected a text: add it, or remove the row")

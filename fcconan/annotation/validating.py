@@ -64,6 +64,7 @@ def validate(
 
     opened = Campaign(Path(campaign))
     rounds = opened.rounds_like(round)
+    overlap = {str(number): share for number, share in overlap.items()}
     share = overlap.get("2", 0.0)
     if {*overlap} - {"2"} or not 0 <= share <= 1:
         raise InputError(f"found the overlap {overlap}, expected a share from 0 to 1 for 2: give --overlap.2 SHARE")

@@ -10,6 +10,7 @@ from .columns import (
     first_column as first_column,
 )
 from .content import (
+    as_names as as_names,
     card_template_path as card_template_path,
     catalogue_entry as catalogue_entry,
     check_names as check_names,

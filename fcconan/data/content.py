@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Collection, Iterable, Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,11 @@ def card_template_path() -> Path:
     return content_folder() / "dataset_card.md"
 
 
+def as_names(given: Any) -> tuple[Any, ...]:
+    """Returns the names or paths of an option; a text or a path is one of them, not several letters."""
+    return (given,) if isinstance(given, str | PathLike) else tuple(given)
+
+
 def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
     """Checks that names are known, and returns each once.
 
@@ -173,7 +179,7 @@ def check_names(kind: str, names: Iterable[str], known: Collection[str]) -> tupl
     Raises:
         InputError: A name is unknown.
     """
-    chosen = (names,) if isinstance(names, str) else tuple(dict.fromkeys(names))
+    chosen = tuple(dict.fromkeys(as_names(names)))
     for name in chosen:
         if name not in known:
             raise InputError(

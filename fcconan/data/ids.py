@@ -35,9 +35,9 @@ def normalise(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def is_blank(text: str) -> bool:
-    """Returns whether a text has no visible character: only white space, control and format characters."""
-    return not any(each.isprintable() and not each.isspace() for each in text)
+def is_blank(text: object) -> bool:
+    """Returns whether a value has no visible character: no text, or only white space, control and format characters."""
+    return not (isinstance(text, str) and any(each.isprintable() and not each.isspace() for each in text))
 
 
 def short_hash(*parts: str) -> str:

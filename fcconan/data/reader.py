@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fcconan.data.columns import MAPPED_COLUMNS, NEEDED, TEXTS, UNKNOWN, first_column
-from fcconan.data.content import did_you_mean
+from fcconan.data.content import as_names, did_you_mean
 from fcconan.data.files import SUFFIXES, frame_of, list_configs, numbered, part_files, read_file
 from fcconan.data.ids import (
     ID_COLUMNS,
     cell_list,
     cell_text,
+    is_blank,
     is_missing,
     make_cn_id,
     make_hs_id,
@@ -141,7 +142,7 @@ def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], ro
     name += "".join(f"({ours}:{theirs})" for ours, theirs in rows.rename.items() if theirs in columns)
     for column, given in rows.filter.items():
         _check_columns(name, [column], frame, "choose one of these")
-        wanted = {cell_text(value) for value in ([given] if isinstance(given, str) else given)}
+        wanted = {cell_text(value) for value in as_names(given)}
         texts = frame[column].map({cell: cell_text(cell) for cell in frame[column].unique()}.get)
         if unknown := sorted(wanted - set(texts)):
             there = ", ".join(sorted(set(texts))[:20])
@@ -404,5 +405,5 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
         found[each] = [*replies[theirs]] if theirs else ""
     for each in ("text", "hate_speech"):
         found[each] = ["" if is_missing(cell) else str(cell) for cell in found[each]]
-    found["references"] = [[each for each in _listed(cell) if each.strip()] for cell in found["references"]]
+    found["references"] = [[each for each in _listed(cell) if not is_blank(each)] for cell in found["references"]]
     return found

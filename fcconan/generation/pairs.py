@@ -64,7 +64,7 @@ def read_messages(source: RowSource, rows: Rows = Rows(), limit: int | None = No
     is_pairs = "counter_narrative" in found and not found["references"].map(bool).any()
     if is_pairs:
         answers = found["counter_narrative"].where(_is_appropriate(found), "")
-        found["references"] = [[text] if text.strip() else [] for text in answers]
+        found["references"] = [[] if is_blank(text) else [text] for text in answers]
     found["hs_id"] = found["hs_id"].fillna(found["hate_speech"].map(make_hs_id))
     own = found["hs_id"] if is_pairs else _item_ids(found)
     groups = found.groupby(found["item_id"].fillna(own).rename("key"), sort=False)
@@ -144,7 +144,8 @@ def _read(kinds: Sequence[str], source: RowSource, rows: Rows) -> tuple["DataFra
     for column in {"hate_speech", "counter_narrative"} & {*found}:
         found[column] = ["" if cell is None else str(cell) for cell in found[column]]
     lists = [cell_list(cell.tolist() if hasattr(cell, "tolist") else cell) for cell in found["references"]]
-    found["references"] = [[str(each) for each in own if not is_missing(each) and str(each).strip()] for own in lists]
+    texts = [[str(each) for each in own if not is_missing(each)] for own in lists]
+    found["references"] = [[text for text in own if not is_blank(text)] for own in texts]
     # Annotators labelled these CNs for the messages; otherwise people wrote them for the messages.
     found["judged"] = bool((found["label"].eq(LABELS[0]) | found["tier"].map(bool)).any())
     dataset = "" if name.startswith("rows@") else name.partition("@")[0]

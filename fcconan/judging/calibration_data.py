@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.data import RowSource, normalise, read_together
+from fcconan.data import RowSource, is_blank, normalise, read_together
 from fcconan.errors import InputError
 from fcconan.groups import Rows
 from fcconan.judging.tasks import Aspect, Task
@@ -66,7 +66,7 @@ def _texts(row: dict[str, Any]) -> dict[str, str]:
     names = {"text": "counter_narrative", "references": "reference"}
     for column, value in row.items():
         several = value if isinstance(value, list | tuple | np.ndarray) else [value]
-        text = next((each for each in several if isinstance(each, str) and each.strip()), None)
+        text = next((each for each in several if not is_blank(each)), None)
         if text is not None:
             found[names.get(column, column)] = text
     return found

@@ -12,7 +12,7 @@ import numpy as np
 from cyclopts import Parameter
 
 from fcconan.building import comparison_row
-from fcconan.data import COMPARED, RowSource, normalise, one_line, read, reply_texts, short_hash
+from fcconan.data import COMPARED, RowSource, is_blank, normalise, one_line, read, reply_texts, short_hash
 from fcconan.errors import InputError
 from fcconan.groups import AtLeastOne, Endpoint, Rows
 from fcconan.judging.methods import ask
@@ -161,8 +161,6 @@ def compare(
             variables = dict(zip(form.variables, texts, strict=False))
             calls.append(ChatRequest(form.render(variables), form.sampling, form.schema, variables=variables))
     models = [open_model(each, endpoint) for each in (model if isinstance(model, tuple | list) else (model,))]
-    if not models:
-        raise InputError("found no model, expected one or more: give --model NAME")
     check_names_of(models)
     hashed = short_hash(json.dumps(form.render({each: f"<{each}>" for each in form.variables}), sort_keys=True))
     identity: dict[str, Any] = {
@@ -240,12 +238,11 @@ def draw_pairs(pairs: Sequence[tuple[Row, Row]], n: int | None, seed: int) -> li
 
 def _plan(a: Row, b: Row, form: Form, orders: str, seed: int) -> tuple[str, str | None]:
     """Returns the reply that each request of a pair shows first, and why there is none: `identical`, or a reason."""
-    texts = [normalise(each["text"]) for each in (a, b)]
-    if not normalise(a["hate_speech"]):
+    if is_blank(a["hate_speech"]):
         return "", "no_hate_speech"
-    if not all(texts):
+    if is_blank(a["text"]) or is_blank(b["text"]):
         return "", "empty_reply"
-    if texts[0] == texts[1]:
+    if normalise(a["text"]) == normalise(b["text"]):
         return "", "identical"
     if "reference" in form.variables and not a["references"]:
         return "", "no_reference"

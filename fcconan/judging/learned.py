@@ -27,7 +27,7 @@ from fcconan.data import (
     cache_folder,
     check_names,
     content_folder,
-    is_missing,
+    is_blank,
     leakage_groups,
     message_codes,
     message_leakage_keys,
@@ -108,7 +108,7 @@ def train_rater(
     people = ratings[ratings["rater"] == PEOPLE].dropna(subset="value")
     if lost := sorted({"hate_speech", "text"} - {*texts}):
         raise InputError(f"{named} has no column {', '.join(lost)}: give the rated replies with --replies")
-    texts = texts[texts["reply_id"].isin(people["reply_id"]) & ~texts["text"].map(_is_empty)]
+    texts = texts[texts["reply_id"].isin(people["reply_id"]) & ~texts["text"].map(is_blank)]
     texts = texts.drop_duplicates("reply_id").reset_index(drop=True)
     if texts.empty:
         raise InputError(f"found no reply in {named} that people rated: give the rated replies with --replies")
@@ -236,7 +236,7 @@ def rate_learned(
             f"fold, {folder / OUT_OF_FOLD}"
         )
     rest = replies[~seen].reset_index(drop=True)
-    there = ~rest["text"].map(_is_empty).to_numpy()
+    there = ~rest["text"].map(is_blank).to_numpy()
     values, distance = np.full((len(rest), len(chosen)), np.nan), np.full(len(rest), np.nan)
     with np.load(folder / TRAINING) as arrays:
         training, means = arrays["features"], arrays["means"]
@@ -254,10 +254,6 @@ def rate_learned(
     rated["reason"] = rated["reason"].mask(rated["value"].isna(), "empty_reply")
     rated["explanation"] = ["resembles no reply of the training" if each else None for each in far for _ in chosen]
     return rated.assign(distance=np.repeat(distance, len(chosen))), notes
-
-
-def _is_empty(text: Any) -> bool:
-    return is_missing(text) or not str(text).strip()
 
 
 def _records(replies: "DataFrame") -> list[dict[str, Any]]:

@@ -2,11 +2,10 @@
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, runtime_checkable
 
 import numpy as np
 from cyclopts import Parameter
@@ -17,9 +16,11 @@ from fcconan.data import (
     RATED,
     UNKNOWN,
     RowSource,
+    as_names,
     cell_list,
     file_sha256,
     first_column,
+    is_blank,
     read,
 )
 from fcconan.errors import InputError
@@ -157,6 +158,7 @@ def rate(
     """
     import pandas as pd
 
+    aspect, steps = map(as_names, (aspect, steps))
     table, _, name = read("replies", *replies, rows=rows)
     for each in ("text", "hate_speech"):
         if theirs := first_column(dict.fromkeys(table), each):
@@ -167,7 +169,7 @@ def rate(
         each if hasattr(each, "rate") or str(each).startswith(LEARNED) else open_model(each, endpoint) for each in given
     ]
     asked = [each for each in judges if hasattr(each, "replies")]
-    check_names_of(asked)
+    check_names_of(judges)
     if dry_run and not asked:
         raise InputError("found --dry-run with learned raters only, which send no requests: leave it out")
     folders: dict[str, Path] = {}
@@ -260,9 +262,9 @@ def _shown(
         for each, column in columns.items():
             cell = row.get(column)
             cells = [*cell] if isinstance(cell, np.ndarray) else cell_list(cell) if each == "reference" else [cell]
-            if each == "background" and find is not None and not _has_text(cell):
+            if each == "background" and find is not None and is_blank(cell):
                 cells = [find(str(row["hate_speech"]))]
-            text = next(filter(_has_text, cells), None)
+            text = next((each for each in cells if not is_blank(each)), None)
             if text is None:
                 found.append(({}, _LACKS[each]))
                 break
@@ -270,13 +272,6 @@ def _shown(
         else:
             found.append((texts, None))
     return found
-
-
-def _has_text(value: object) -> TypeGuard[str]:
-    """Returns whether a value is a text with other characters than white space and invisible ones, such as U+200B."""
-    return isinstance(value, str) and any(
-        not each.isspace() and unicodedata.category(each) not in ("Cc", "Cf") for each in value
-    )
 
 
 def _rows(

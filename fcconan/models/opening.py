@@ -50,13 +50,15 @@ def open_model(name: str | Model, endpoint: Endpoint, template: Format | None = 
     return EndpointModel(name, endpoint, answers)
 
 
-def check_names_of(models: Iterable[Model]) -> None:
-    """Checks that models have different names, by which rows name their raters.
+def check_names_of(models: Iterable[Any]) -> None:
+    """Checks that there are models, with different names, by which rows name their raters.
 
     Raises:
-        InputError: Two have the same name.
+        InputError: There is none, or two have the same name.
     """
-    names = [model.name for model in models]
+    names = [getattr(model, "name", model) for model in models]
+    if not names:
+        raise InputError("found no model, expected one or more: give --model NAME")
     if len({*names}) < len(names):
         raise InputError(f"found the models {', '.join(names)}, expected different names: rename a file or folder")
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from math import nan
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from fcconan.data import TIERS, RowSource, check_names, leakage_groups, name_with_hash, short_hash
+from fcconan.data import TIERS, RowSource, as_names, check_names, leakage_groups, name_with_hash, short_hash
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Endpoint
 from fcconan.latex import Paper
@@ -110,8 +109,7 @@ def bench(
     """
     from pandas import DataFrame, concat
 
-    metric, baseline = ((each,) if isinstance(each, str) else each for each in (metric, baseline))
-    run = (Path(run),) if isinstance(run, str | PathLike) else run
+    metric, baseline, run = map(as_names, (metric, baseline, run))
     paper = protocol == "paper"
     collection = load_collection(dataset, shared_cn=paper)
     judged = {**collection.partitions, **{name: to_qrels(given) for name, given in qrels.items()}}

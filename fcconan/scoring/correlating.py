@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from fcconan.data import UNKNOWN, RowSource, cell_text, check_names, read_rated
+from fcconan.data import UNKNOWN, RowSource, as_names, cell_text, check_names, read_rated
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.latex import Paper
@@ -93,6 +93,7 @@ def correlate(
         >>> found[["metric", "aspect", "level", "value"]].round(3).values.tolist()
         [['judge', 'tone', 'pooled', 0.8]]
     """
+    human, rater, aspect, level, coefficient = map(as_names, (human, rater, aspect, level, coefficient))
     table, _, name, described = read_rated("ratings", sources, replies, rows)
     identity: dict[str, Any] = {"data": name, "replies": described}
     check_names("rater", (*human, *rater), table["rater"].unique())

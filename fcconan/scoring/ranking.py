@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any, Literal
 
-from fcconan.data import RowSource, read_rated
+from fcconan.data import RowSource, as_names, read_rated
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.latex import Paper
@@ -64,11 +64,11 @@ def rank(
         >>> rank(won, bootstrap=Bootstrap(resamples=0)).to_frame()[["system", "aspect", "value"]].values.tolist()[2:5]
         [['A', 'share', 100.0], ['B', 'share', 0.0], ['A', 'wins', 3.0]]
     """
+    rater, aspect, baseline = map(as_names, (rater, aspect, baseline))
     table, found, name, described = read_rated(kind or ("comparisons", "ratings"), sources, replies, rows)
     chosen = {"raters": rater, "aspects": aspect, "baseline": baseline}
     identity: dict[str, Any] = {"data": name, "kind": found}
-    for key, given in chosen.items():
-        identity[key] = given if isinstance(given, str) else ",".join(given) or None
+    identity |= {key: ",".join(given) or None for key, given in chosen.items()}
     if found == "comparisons":
         if replies is not None or aspect or predicted_by:
             raise InputError(

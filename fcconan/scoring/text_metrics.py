@@ -12,8 +12,10 @@ from fcconan.data import (
     ABOUT_REPLY,
     UNKNOWN,
     RowSource,
+    as_names,
     check_names,
     first_column,
+    is_blank,
     read,
     reply_texts,
     short_hash,
@@ -134,7 +136,7 @@ def metrics(
     has_references = table["references"].map(bool).any()
     wanted = check_names("metric", metric, (*TEXT_METRICS, NOVELTY))
     given = (bertscore, bartscore, unieval, toxicity)
-    loaded = [*_models(*given, question or {}, toxic_label, device, batch_size)]
+    loaded = [*_models(*given, question or {}, as_names(toxic_label), device, batch_size)]
     if not (wanted or loaded):
         wanted = tuple(
             each for family in FAMILIES for each in family.names if has_references or "references" not in family.needs
@@ -232,7 +234,7 @@ def _scores(chosen: Sequence[Metric], rows: "DataFrame") -> "DataFrame":
         units = rows.explode("references") if "references" in metric.needs else rows
         reasons = np.full(len(units), None, dtype=object)
         for need in reversed(metric.needs):
-            reasons[units[need].fillna("").str.strip().eq("").to_numpy()] = REASONS[need]
+            reasons[units[need].map(is_blank).to_numpy()] = REASONS[need]
         ready = pd.isna(reasons)
         found = metric.score(metric.names, units[ready]) if ready.any() else {}
         for name in metric.names:
@@ -251,7 +253,7 @@ def pooled_values(task: tuple[Metric, "DataFrame"]) -> dict[tuple[str, str], flo
     metric, rows = task
     there = np.logical_and.reduce(
         [
-            rows[need].fillna("").map(lambda cell: bool(cell.strip() if isinstance(cell, str) else cell))
+            rows[need].map(lambda cell: not is_blank(cell) if isinstance(cell, str) else bool(cell))
             for need in metric.needs
         ]
     )

@@ -192,9 +192,13 @@ def test_a_second_call_changes_nothing_and_refuses_other_options(tmp_path: Path,
     before = (campaign.folder / "rounds" / "main.jsonl").read_bytes()
     for again in (command, command[:3]):
         assert run_cli(*again).returncode == 0
-    other = run_cli(*command[:3], "--overlap.2", 0.3)
-    assert (other.returncode, other.stderr.count("\n")) == (2, 1)
-    assert "has a round main, made with overlap {'2': 0.2} (now {'2': 0.3}): leave these options out" in other.stderr
+    for options, different in (
+        (("--overlap.2", 0.3), "overlap {'2': 0.2} (now {'2': 0.3})"),
+        (("--seed", 0, "--max-distance", 0), "max_distance None (now 0.0), seed None (now 0)"),
+    ):
+        other = run_cli(*command[:3], *options)
+        assert (other.returncode, other.stderr.count("\n")) == (2, 1)
+        assert f"has a round main, made with {different}: leave these options out" in other.stderr
     assert (campaign.folder / "rounds" / "main.jsonl").read_bytes() == before
 
 
@@ -208,11 +212,12 @@ def test_a_second_call_changes_nothing_and_refuses_other_options(tmp_path: Path,
         ({"round": "Main"}, "the round 'Main', expected small letters"),
         ({"round": "validation"}, "none that `annotate validate`"),
         ({"round": "queue-1"}, "the round 'queue-1', expected"),
-        ({"exclude_round": ("shared-1",)}, "has no round 'shared-1', expected one of none"),
+        ({"exclude_round": "shared-1"}, "has no round 'shared-1', expected one of none"),
         ({"review": "shared-1"}, "has no round 'shared-1'"),
         ({"sample_size": 41}, "--sample-size is 41, expected 1 to 40"),
         ({"session_size": 3, "gold_per_session": 3}, "found sessions of 3 units for 3 gold questions: use longer ones"),
         ({"gold_per_session": 1}, "rater-1 needs 1 gold questions, but 0 are left"),
+        ({"round": "qualification", "overlap": {2: 0.5}}, "found --overlap for the qualification test, which has"),
         ({"round": "qualification"}, "found 0 questions of a qualification test and 0 invited raters"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,8 @@ def test_returned_and_open_units_are_counted_by_round_and_rater(tmp_path: Path, 
         f"Or continue without open units: fcconan annotate adjudicate {campaign.folder}\n"
     ) in done.stdout
     campaign.write("rounds/second.jsonl", [Assignment("rater-1", "hs-1:cn-1", 1)])
-    assert campaign_status(campaign.folder, round=("sec*",)).to_frame()["round"].tolist() == ["second"]
+    pattern: Any = "sec*"
+    assert campaign_status(campaign.folder, round=pattern).to_frame()["round"].tolist() == ["second"]
     with pytest.raises(InputError, match="no round 'third', expected one of main, second"):
         campaign_status(campaign.folder, round=("third",))
 

@@ -112,7 +112,7 @@ def test_validators_had_no_part_in_the_label(tmp_path: Path) -> None:
 
 def test_sample_overlap_and_sessions(tmp_path: Path) -> None:
     campaign = decided(tmp_path / "c", "2" * 40)
-    run(campaign, sample_size=20, overlap={"2": 0.25}, session_size=3)
+    run(campaign, sample_size=20, overlap={2: 0.25}, session_size=3)
     assert times(campaign) == {1: 15, 2: 5}
     given = campaign.assignments(VALIDATION)
     assert len({(each.rater, each.unit_id) for each in given}) == 25

@@ -48,6 +48,7 @@ def test_replies_differ_by_item_system_text_and_record() -> None:
     ("text", "blank"),
     [
         ("", True),
+        (None, True),
         (" \t\n\u00a0\u2028", True),
         ("\u200b\u2060\ufeff\u00ad\u200e\u202e", True),
         ("\u200ba", False),
@@ -56,5 +57,5 @@ def test_replies_differ_by_item_system_text_and_record() -> None:
         ("\u0301", False),  # an accent alone is drawn on a dotted circle
     ],
 )
-def test_a_text_without_visible_characters_is_blank(text: str, blank: bool) -> None:
+def test_a_text_without_visible_characters_is_blank(text: str | None, blank: bool) -> None:
     assert identity.is_blank(text) is blank

@@ -332,7 +332,7 @@ def test_without_minilm_its_row_has_a_reason(release: Release, tmp_path: Path, m
     found = reproduce("fc-conan", data_dir=datasets(release, tmp_path)).to_frame("values")
     minilm = found[found["row"].isin(["sbert-minilm", "similar_per_reply", "retrieved_replies"])]
     assert (minilm["status"] == "needs_model").all() and len(minilm) == 6
-    assert minilm["note"].str.contains("fcconan[minilm]", regex=False).all()
+    assert minilm["note"].str.contains("'.[minilm]'", regex=False).all()
 
 
 # Pairwise ranking
