@@ -343,6 +343,7 @@ def generation(run: Run) -> pd.DataFrame:
     wide = measured.to_frame().pivot(index="system", columns="metric", values="value")[[*wanted]]
     wide = wide.map("{:.3f}".format).replace("nan", "–")
     by_reply = measured.to_frame("ratings").dropna(subset="value")
+    by_reply = by_reply[by_reply["rater"] != "bleu-4"]  # which is not a mean over replies
     for (system, metric), own in by_reply.groupby(["system", "rater"]):
         value, low, high = mean_with_interval(own["value"], own["item_id"])
         wide.loc[system, metric] = f"{value:.3f} [{low:.3f}, {high:.3f}]"
@@ -412,7 +413,8 @@ def comparing(run: Run) -> None:
     for each in verdicts:
         given = pairs["key"].map(pd.Series(winners(each).to_numpy(), index=each["key"].to_numpy()))
         rows.append({"rater": each["rater"].iloc[0], **agreement(given, pairs["people"], pairs["item_id"])})
-    run.tables["comparing"] = pd.DataFrame(rows)
+    agreed = pd.DataFrame(rows)
+    run.tables["comparing"] = agreed[["rater", "n"]].assign(agreement=cells(agreed))
     people = pairs.assign(rater="people", rater_kind="human")
     judged = pd.concat([*verdicts, people], ignore_index=True)
     judged["item_id"] = judged["key"].str.split().str[0]  # intervals are over messages
@@ -436,7 +438,8 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
     rubric = run.rate("tournament", replies, task="cseval", aspect=("suitableness",))
     by_features = fcconan.rate(replies, model="learned:cseval", aspect=("suitableness",)).to_frame("ratings")
     ratings = pd.concat([rubric, by_features], ignore_index=True)
-    ratings = ratings[~ratings["item_id"].isin(by_features["item_id"][by_features["value"].isna()])]
+    unrated = ~replies["reply_id"].isin(by_features["reply_id"][by_features["value"].notna()])
+    ratings = ratings[~ratings["item_id"].isin(replies["item_id"][unrated])]
     released = replies["system"].isin(messages_of(run)[1]["system"]).to_numpy()
     run.grades = {"Qwen, suitableness": dict(zip(ids[released], rubric["value"][released], strict=True))}
     found = fcconan.rank(ratings, aspect=("suitableness",), bootstrap=Bootstrap(RESAMPLES))
@@ -453,7 +456,8 @@ def tournament(run: Run, generated: pd.DataFrame) -> None:
         a, b = (values.reindex(pairs["item_id"] + " " + pairs[name]).to_numpy() for name in ("system_a", "system_b"))
         better = pairs["system_a"].where(a > b, pairs["system_b"]).mask(a == b, "tie").mask(np.isnan(a - b))
         rows.append({"rater": rater, **agreement(better, pairs["people"], pairs["item_id"])})
-    run.tables["tournament_people"] = pd.DataFrame(rows)
+    agreed = pd.DataFrame(rows)
+    run.tables["tournament_people"] = agreed[["rater", "n"]].assign(agreement=cells(agreed))
 
 
 def write(run: Run) -> None:
