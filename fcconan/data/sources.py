@@ -26,18 +26,15 @@ class Model(BaseModel):
 class Source(Model):
     """One upstream file: a raw file of a public repository at a commit, or a local file."""
 
-    repository: str | None = Field(None, pattern=r"^[\w.-]+/[\w.-]+$", description="owner/name on GitHub")
+    repository: str | None = Field(None, pattern=r"^[\w.-]+/[\w.-]+$")  # owner/name on GitHub
     commit: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
-    path: str = Field(description="Path in the repository; without a repository, relative to the recipe file.")
+    path: str  # in the repository; without a repository, relative to the recipe file
     sha256: Sha256 | None = None
     optional: bool = False
-    note: str | None = Field(None, description="Reason why the file is optional, or its peculiarities.")
-    empty_texts: int = Field(0, ge=0, description="Number of known empty cells in text columns.")
-    path_names_people: bool = Field(False, description="Whether to leave the path out of the manifest.")
-    columns: dict[str, str] = Field(
-        default_factory=dict,
-        description="Column of the file by our column; a shell pattern must match one column.",
-    )
+    note: str | None = None  # why the file is optional, or its peculiarities
+    empty_texts: int = Field(0, ge=0)  # known empty cells in text columns
+    path_names_people: bool = False  # whether to leave the path out of the manifest
+    columns: dict[str, str] = {}  # column of the file by our column; a shell pattern must match one column
 
     @model_validator(mode="after")
     def _pinned(self) -> "Source":
