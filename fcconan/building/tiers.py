@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from fcconan.data import read_yaml, tier_rule_names, tier_rule_path
+from fcconan.data import catalogue_entry, content_folder, read_yaml
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
 Role = Literal["annotator", "validator"]
@@ -170,6 +170,9 @@ class TierRule(BaseModel):
         return next((tier.name for tier in reversed([*met])), None)
 
 
+_FILES = {path.stem: path for path in sorted((content_folder() / "annotations" / "tier-rules").glob("*.yaml"))}
+
+
 def load_tier_rule(name: str) -> TierRule:
     """Loads and checks a tier rule.
 
@@ -179,8 +182,8 @@ def load_tier_rule(name: str) -> TierRule:
     Raises:
         InputError: The rule is unknown, or does not match the schema; the message names file and line.
     """
-    rule: TierRule = read_yaml(tier_rule_path(name), TierRule)
+    rule: TierRule = read_yaml(catalogue_entry("tier rule", name, _FILES), TierRule)
     return rule
 
 
-TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}
+TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in _FILES}

@@ -10,7 +10,6 @@ from .columns import (
     first_column as first_column,
 )
 from .content import (
-    card_template_path as card_template_path,
     catalogue_entry as catalogue_entry,
     check_names as check_names,
     content_folder as content_folder,
@@ -22,8 +21,6 @@ from .content import (
     recipe_path as recipe_path,
     task_names as task_names,
     task_path as task_path,
-    tier_rule_names as tier_rule_names,
-    tier_rule_path as tier_rule_path,
 )
 from .descriptions import (
     CONFIGS as CONFIGS,
