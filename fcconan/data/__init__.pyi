@@ -123,5 +123,4 @@ from .sources import (
     cache_folder as cache_folder,
     fetch as fetch,
     fetch_all as fetch_all,
-    is_available as is_available,
 )

@@ -82,8 +82,12 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
 
     if source.sha256 is None:
         return None  # optional and not pinned: it cannot be verified
-    places = _places(source, folder)
-    first, last = places[0], places[-1]
+    if source.repository is None:
+        first = last = folder / source.path
+    else:
+        mirror = os.environ.get("FCCONAN_MIRROR")
+        last = cache_folder() / source.repository / str(source.commit) / source.path
+        first = Path(mirror) / source.repository / source.path if mirror else last
     if first.is_file() and (source.repository is None or first != last):  # the cache compares hashes itself
         if (found := file_sha256(first)) != source.sha256:
             raise InputError(f"{first} has sha256 {found}, expected {source.sha256}: get the pinned file")
@@ -111,15 +115,6 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
         ) from error
 
 
-def _places(source: Source, folder: Path) -> list[Path]:
-    """Returns the paths of a file, in the order of the search: in the mirror, if there is one, and in the cache."""
-    if source.repository is None:
-        return [folder / source.path]
-    mirror = os.environ.get("FCCONAN_MIRROR")
-    mirrored = [Path(mirror) / source.repository / source.path] if mirror else []
-    return [*mirrored, cache_folder() / source.repository / str(source.commit) / source.path]
-
-
 @cache
 def _show_terms(repository: str, terms: str) -> None:
     print(f"note: fetching from {repository}. Terms: {terms}", file=sys.stderr)
@@ -129,8 +124,3 @@ def fetch_all(sources: Mapping[str, Source], *, folder: Path, terms: str = "") -
     """Finds every file of a recipe, as `fetch` does; optional files that are not available are left out."""
     found = {key: fetch(source, folder=folder, terms=terms) for key, source in sources.items()}
     return {key: path for key, path in found.items() if path is not None}
-
-
-def is_available(source: Source, *, folder: Path) -> bool:
-    """Returns whether a file is available without a download: in the mirror, the cache or the folder of the recipe."""
-    return source.sha256 is not None and any(path.is_file() for path in _places(source, folder))
