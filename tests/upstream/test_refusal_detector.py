@@ -89,8 +89,7 @@ def replies(release: Release) -> dict[str, Reply]:
 
 @cache
 def _kind(text: str) -> str:
-    found = find_refusal(text)
-    return "none" if found is None else found.kind
+    return find_refusal(text) or "none"
 
 
 def test_precision_and_recall_on_the_labelled_sample(
