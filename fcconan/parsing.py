@@ -190,12 +190,11 @@ def parse_prometheus(text: str, *, scale: tuple[float, float] = (1, 5), decimals
     return found._replace(explanation=feedback or None) if found.value is not None else found
 
 
-def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> ParsedComparison:
-    """Reads JudgeLM's verdict: two scores on the first line of the output, that of the first reply first.
+def parse_comparison(text: str) -> ParsedComparison:
+    """Reads JudgeLM's verdict: two scores from 1 to 10 on the first line of the output, that of the first reply first.
 
     Args:
         text: Raw output.
-        scale: Lowest and highest score; JudgeLM's scale is 1 to 10.
 
     Returns:
         The verdict with both scores, or the reason for a missing one.
@@ -212,7 +211,7 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
     if match is None:
         return ParsedComparison(None, _missing(said).reason)
     first, second = float(match[1]), float(match[2])
-    if not all(scale[0] <= score <= scale[1] for score in (first, second)):
+    if not all(1 <= score <= 10 for score in (first, second)):
         return ParsedComparison(None, "out_of_range")
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)
 
