@@ -7,8 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fcconan.annotation.queue_estimate import estimate
-from fcconan.annotation.queue_model import EXPLORE, RANDOM_SHARE, Floats, Problem, choose, predict
+from fcconan.annotation.queue_model import EXPLORE, RANDOM_SHARE, Problem, choose, predict
 from fcconan.errors import InputError
+from fcconan.scoring import Floats
 
 Model = Callable[[Problem, Floats], Floats]
 

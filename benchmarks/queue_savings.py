@@ -30,7 +30,6 @@ from queue_replay import Model, needed, needed_at_random, replay
 
 from fcconan.annotation.queue_model import (
     EXPLORE,
-    Floats,
     Problem,
     before_learning,
     likeness,
@@ -40,6 +39,7 @@ from fcconan.annotation.queue_model import (
 from fcconan.data import make_cn_id, make_hs_id
 from fcconan.errors import InputError
 from fcconan.retrieval import MINILM, SentenceEncoder, TrainingPair
+from fcconan.scoring import Floats
 
 SHARES = (0.5, 0.8, 0.9, 0.95)
 TARGETS = (0.8, 0.9, 0.95)

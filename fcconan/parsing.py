@@ -190,12 +190,11 @@ def parse_prometheus(text: str, *, scale: tuple[float, float] = (1, 5), decimals
     return found._replace(explanation=feedback or None) if found.value is not None else found
 
 
-def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> ParsedComparison:
-    """Reads JudgeLM's verdict: two scores on the first line of the output, that of the first reply first.
+def parse_comparison(text: str) -> ParsedComparison:
+    """Reads JudgeLM's verdict: two scores from 1 to 10 on the first line of the output, that of the first reply first.
 
     Args:
         text: Raw output.
-        scale: Lowest and highest score; JudgeLM's scale is 1 to 10.
 
     Returns:
         The verdict with both scores, or the reason for a missing one.
@@ -212,7 +211,7 @@ def parse_comparison(text: str, *, scale: tuple[float, float] = (1, 10)) -> Pars
     if match is None:
         return ParsedComparison(None, _missing(said).reason)
     first, second = float(match[1]), float(match[2])
-    if not all(scale[0] <= score <= scale[1] for score in (first, second)):
+    if not all(1 <= score <= 10 for score in (first, second)):
         return ParsedComparison(None, "out_of_range")
     return ParsedComparison("a" if first > second else "b" if second > first else "tie", None, first, second)
 
@@ -379,7 +378,6 @@ def _missing(said: str) -> Parsed:
     return Parsed(None, "refusal" if is_refusal(said) or _DECLINES.search(said) else "unreadable")
 
 
-Language = Literal["en", "es", "fr", "it", "de", "pt", "eu"]
 Kind = Literal["request", "assistant", "endorsement"]
 SENTENCES = 3
 PATTERNS = Path(__file__).with_name("refusals.yaml")
@@ -392,57 +390,44 @@ _LONGEST_HEAD = 300
 _APOSTROPHES = str.maketrans("’‘ʼ´`", "'''''")
 
 
-class Refusal(NamedTuple):
-    """Refusal in a reply.
-
-    Attributes:
-        kind: `request`: declines the request. `assistant`: speaks as a machine and disclaims. `endorsement`: declines
-            to approve of the message; a counter-argument often follows.
-        language: Language of the pattern.
-        sentence: Sentence that declines.
-    """
-
-    kind: Kind
-    language: Language
-    sentence: str
-
-
 def is_refusal(text: str) -> bool:
     """Returns whether a reply declines to answer as an assistant; see `find_refusal`."""
     return find_refusal(text) is not None
 
 
-def find_refusal(text: str) -> Refusal | None:
-    """Finds the first sentence in which a reply declines to answer as an assistant.
+def find_refusal(text: str) -> Kind | None:
+    """Returns how a reply declines to answer as an assistant, by the first sentence in which it does.
 
     Args:
         text: Reply in English, Spanish, French, Italian, German, Portuguese or Basque. Only its first `SENTENCES`
             sentences are searched.
 
     Returns:
-        The refusal; None without one. Only the beginnings of sentences are searched: a CN may reject the hate later.
+        `request`: declines the request. `assistant`: speaks as a machine and disclaims. `endorsement`: declines to
+        approve of the message; a counter-argument often follows. None without a refusal. Only the beginnings of
+        sentences are searched: a CN may reject the hate later.
     """
     pieces = (_BEFORE_WORDS.sub("", piece) for piece in _SENTENCE_END.split(text.translate(_APOSTROPHES)))
     sentences = (" ".join(piece.split()).rstrip(""".!?…"'»” """)[:_LONGEST_HEAD] for piece in pieces)
     for sentence in islice(filter(None, sentences), SENTENCES):
-        for language, pattern in _refusals().items():
+        for pattern in _refusals():
             if match := pattern.match(sentence):
-                return Refusal(cast("Kind", match.lastgroup), language, sentence)
+                return cast("Kind", match.lastgroup)
     return None
 
 
 @cache
-def _refusals() -> dict[Language, re.Pattern[str]]:
+def _refusals() -> list[re.Pattern[str]]:
     """Returns the pattern of each language, English first; the group that matches names the kind."""
     with PATTERNS.open(encoding="utf-8") as file:
-        languages: dict[Language, dict[str, str]] = yaml.safe_load(file)
-    found = {}
-    for language, lists in languages.items():
+        languages: dict[str, dict[str, str]] = yaml.safe_load(file)
+    found = []
+    for lists in languages.values():
         of = {name: f"(?:{'|'.join(lines.splitlines())})" for name, lines in lists.items()}
         lead = rf"(?:(?:{of['apologies']}|{of['openings']})\b[\s,;:—–-]*){{0,{_MOST_OPENINGS}}}"
         sorry = rf"{of['apologies']}\b[\s,;:—–-]*{lead}{of['cannot']}\s?{of['after_apology']}\b"
         request = rf"(?P<request>{of['cannot']}\s?{of['declined']}|{of['declining']}|{sorry})"
         endorsement = rf"(?P<endorsement>{of['cannot']}\s?{of['endorsed']})"
         pattern = rf"{lead}(?P<assistant>{of['assistant']})|{lead}(?:{request}|{endorsement})"
-        found[language] = re.compile(pattern, re.IGNORECASE)
+        found.append(re.compile(pattern, re.IGNORECASE))
     return found

@@ -2,6 +2,7 @@
 
 import csv
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,12 @@ def write_csv(path: Path, rows: list[dict[str, str]], columns: tuple[str, ...] |
         writer.writerows(rows)
 
 
+def pinned(path: Path, columns: Iterable[str]) -> dict[str, Any]:
+    """Returns the source of a recipe that is a file, pinned as it is now."""
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"path": path.name, "sha256": digest, "columns": {column: column for column in columns}}
+
+
 def write_files(folder: Path) -> None:
     """Writes the upstream files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,11 +129,7 @@ def recipe_data(folder: Path) -> dict[str, Any]:
                 "train": ("source_id", "hate_speech", "counter_narrative"),
             }[name]
         )
-        sources[name] = {
-            "path": path.name,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "columns": {column: column for column in columns},
-        }
+        sources[name] = pinned(path, columns)
     return {
         **about_recipe("small"),
         "kind": "exhaustive",

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import fcconan
-from fcconan.data import recipe_names, task_names
+from fcconan.data import task_names
 
 ROOT = Path(__file__).resolve().parent.parent
 HEAVY = {
@@ -51,20 +51,6 @@ def test_public_names_resolve() -> None:
     with pytest.raises(AttributeError, match="No fcconan attribute nothing"):
         getattr(fcconan, unknown)
     assert set(fcconan.__all__) <= set(dir(fcconan))
-
-
-def test_recipes_are_there() -> None:
-    assert recipe_names() == [
-        "cn-ranking",
-        "conan",
-        "cseval",
-        "demo",
-        "dialoconan",
-        "fc-conan",
-        "kn-conan",
-        "mt-conan",
-        "multi-aspect",
-    ]
 
 
 def _link_base_dependencies(packages: Path) -> None:

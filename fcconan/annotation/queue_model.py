@@ -17,10 +17,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
+from fcconan.scoring import Flags, Floats, Ints
 
 # Tuned on FC-CONAN's labels, without a held-out part: the first three by likelihood, the next two by the cost of
 # replays. `benchmarks/queue_savings.py --part held-out` fits the first four on some HS and replays the others.
@@ -50,8 +48,8 @@ class Problem(NamedTuple):
         scores: Standardised scores, higher for likelier positives; shape (units, scorers).
     """
 
-    rows: Places
-    columns: Places
+    rows: Ints
+    columns: Ints
     row_likeness: Floats
     column_likeness: Floats
     scores: Floats
@@ -131,8 +129,8 @@ def predict(problem: Problem, labels: Floats, weights: Sequence[float] = (CONSTA
 
 def choose(
     expected: Floats,
-    left: npt.NDArray[np.bool_],
-    columns: Places,
+    left: Flags,
+    columns: Ints,
     *,
     size: int,
     random_share: float,
@@ -164,7 +162,7 @@ def choose(
         Positions among all units: `drawn`, in the order of the draws, and `likely`, the most promising first. Of each
         draw `probabilities` has its probability, and `smallest` the lower bound of those of all remaining units.
     """
-    places: Places = np.flatnonzero(left)
+    places: Ints = np.flatnonzero(left)
     size = min(size, len(places))
     if not size:
         return {"drawn": [], "probabilities": [], "smallest": [], "likely": []}

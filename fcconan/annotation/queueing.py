@@ -20,7 +20,7 @@ from fcconan.annotation.campaigns import LABEL, VALIDATION, Assignment, Campaign
 from fcconan.annotation.ordering import derived_seed
 from fcconan.annotation.progress import next_step
 from fcconan.annotation.queue_estimate import estimate
-from fcconan.annotation.queue_model import RANDOM_SHARE, Floats, Problem, choose, likeness, predict, standardised
+from fcconan.annotation.queue_model import RANDOM_SHARE, Problem, choose, likeness, predict, standardised
 from fcconan.annotation.rounds import active_annotators
 from fcconan.annotation.sampling import TFIDF, default_encoder
 from fcconan.annotation.votes import answer_table
@@ -30,6 +30,7 @@ from fcconan.groups import AtLeastOne, NotNegative, Rows, Share
 from fcconan.judging import Task
 from fcconan.result import ROW_FILES, Result
 from fcconan.retrieval import read_run
+from fcconan.scoring import Floats
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -90,7 +90,7 @@ def release(
         _write(stage, data)
         shutil.copytree(stage, out, dirs_exist_ok=True)
     notes = []
-    needs = own is not None and not own.unseen_is_valid and any(tier.valid is True for tier in own.complete)
+    needs = own is not None and not own.unseen_is_valid and any(tier.valid for tier in own.complete)
     if needs and not tables["pairs"]["n_validators"].any():
         notes.append("No label was validated: tiers that need validated labels are empty.")
     rows = [(config, split, n) for config, splits in data["expect"]["rows"].items() for split, n in splits.items()]

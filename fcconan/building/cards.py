@@ -16,7 +16,7 @@ from fcconan.data import (
     DTYPES,
     LIST_TYPES,
     RESTRICTED_TYPES,
-    card_template_path,
+    content_folder,
     describe_column,
     describe_config,
     recipe_names,
@@ -103,7 +103,8 @@ def render_card(recipe: Recipe, built: Built, manifest: Mapping[str, Any]) -> st
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     by_config = group_values((table.config, table) for table in built.tables)
     default = next((by_config[name] for name in DEFAULTS if name in by_config), built.tables)[0]
-    body = environment.from_string(card_template_path().read_text(encoding="utf-8")).render(
+    template = (content_folder() / "dataset_card.md").read_text(encoding="utf-8")
+    body = environment.from_string(template).render(
         recipe=recipe,
         card=recipe.card,
         **vars(built),

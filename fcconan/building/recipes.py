@@ -9,17 +9,15 @@ from fcconan.building.tiers import TierRule
 from fcconan.data import Model, Source, read_yaml, recipe_path
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$", description="`datasets` does not allow hyphens here.")]
+SplitName = Annotated[str, Field(pattern=r"^\w+(\.\w+)*$")]  # `datasets` does not allow hyphens here
 
 
 class Aspect(Model):
     """One rated aspect of replies."""
 
-    low: float | None = Field(None, description="Lowest possible value; empty for a metric without bounds.")
+    low: float | None = None  # None for a metric without bounds
     high: float | None = None
-    higher_is_better: bool | None = Field(
-        True, description="Empty if the values of the source have no consistent direction."
-    )
+    higher_is_better: bool | None = True  # None if the values of the source have no consistent direction
 
 
 class Rater(Model):
@@ -29,15 +27,13 @@ class Rater(Model):
     kind: Literal["human", "model", "metric"]
     source: str
     split: SplitName | None = None
-    columns: dict[str, str] = Field(default_factory=dict, description="Column of the file, by aspect.")
-    pattern: str | None = Field(
-        None,
-        description="Column of the file for every aspect of the recipe, with `<aspect>` for its name.",
-    )
-    outputs: str | None = Field(None, description="Column of the raw output, with `<aspect>` as in `pattern`.")
-    low: float | None = Field(None, description="Lowest possible value, if it differs from that of the aspect.")
-    high: float | None = Field(None, description="Highest possible value, if it differs from that of the aspect.")
-    higher_is_better: bool | None = Field(None, description="Direction, if it differs from that of the aspect.")
+    columns: dict[str, str] = Field(default_factory=dict)  # column of the file, by aspect
+    pattern: str | None = None  # column of the file for every aspect of the recipe, with `<aspect>` for its name
+    outputs: str | None = None  # column of the raw output, with `<aspect>` as in `pattern`
+    # The scale, where it differs from that of the aspect.
+    low: float | None = None
+    high: float | None = None
+    higher_is_better: bool | None = None
 
     def scale(self, aspect: Aspect) -> Aspect:
         """Returns the scale on which this rater rates an aspect."""
@@ -57,8 +53,8 @@ class PairsConfig(Model):
     config: Name
     split: SplitName = "train"
     source: str
-    where: dict[str, str] = Field(default_factory=dict, description="Only read rows with these values, by column.")
-    decode: Literal["conan-id"] | None = Field(None, description="Decode the source id into further columns.")
+    where: dict[str, str] = Field(default_factory=dict)  # only read rows with these values, by column
+    decode: Literal["conan-id"] | None = None  # decode the source id into further columns
 
 
 class Card(Model):
@@ -77,11 +73,9 @@ class Card(Model):
 class Expectations(Model):
     """Expected counts of a build. Other counts are an error."""
 
-    rows: dict[str, dict[str, int]] = Field(description="Rows by config and split.")
-    facts: dict[str, int] = Field(default_factory=dict, description="Further counts, by name.")
-    optional_splits: list[SplitName] = Field(
-        default_factory=list, description="Splits of optional files, without expected counts."
-    )
+    rows: dict[str, dict[str, int]]  # by config and split
+    facts: dict[str, int] = Field(default_factory=dict)  # further counts, by name
+    optional_splits: list[SplitName] = Field(default_factory=list)  # splits of optional files, without expected counts
 
 
 class Recipe(Model):
@@ -91,35 +85,28 @@ class Recipe(Model):
     kind: Literal["exhaustive", "pairs", "dialogues", "ratings", "tournament", "replies", "campaign"]
     title: str
     summary: str
-    languages: list[str] = Field(min_length=1, description="Codes of ISO 639-1, such as `en`.")
+    languages: list[str] = Field(min_length=1)  # codes of ISO 639-1, such as `en`
     synthetic: bool = False
-    redistributable: bool = Field(False, description="Whether the text columns may be published.")
-    homepage: str | None = Field(None, description="Address of the page of the dataset, if it has one.")
-    card_licence: str = Field(description="A licence of the Hub, such as `cc-by-4.0`, `other` or `unknown`.")
+    redistributable: bool = False  # whether the text columns may be published
+    homepage: str | None = None
+    card_licence: str  # a licence of the Hub, such as `cc-by-4.0`, `other` or `unknown`
     task_categories: list[str] = Field(min_length=1)
     annotations_creators: list[str] = Field(min_length=1)
     language_creators: list[str] = Field(min_length=1)
     citation: str
     card: Card
     sources: dict[str, Source] = Field(default_factory=dict)
-    excluded: dict[str, str] = Field(default_factory=dict, description="Unused source files, with the reason.")
+    excluded: dict[str, str] = Field(default_factory=dict)  # unused source files, with the reason
     expect: Expectations
-    expect_by_tier_rule: dict[str, Expectations] = Field(
-        default_factory=dict, description="Counts that differ with another tier rule."
-    )
-    tier_rule: str = Field("released", description="Default tier rule, from the catalogue.")
-    own_tier_rule: TierRule | None = Field(
-        None, description="Tier rule instead of one of the catalogue (kind `campaign`)."
-    )
+    expect_by_tier_rule: dict[str, Expectations] = Field(default_factory=dict)  # counts that differ with another rule
+    tier_rule: str = "released"  # default tier rule, from the catalogue
+    own_tier_rule: TierRule | None = None  # instead of one of the catalogue (kind `campaign`)
     pairs: list[PairsConfig] = Field(default_factory=list)
-    extra_columns: dict[str, Literal["string", "text", "int", "float"]] = Field(
-        default_factory=dict,
-        description="Further columns: `text` for texts by people (left out of labels-only folders), `string` for codes "
-        "and names, which are published.",
-    )
+    # `text` for texts by people (left out of labels-only folders), `string` for codes and names, which are published.
+    extra_columns: dict[str, Literal["string", "text", "int", "float"]] = Field(default_factory=dict)
     aspects: dict[str, Aspect] = Field(default_factory=dict)
     raters: list[Rater] = Field(default_factory=list)
-    corpora: list[Name] = Field(default_factory=list, description="The corpora of a tournament.")
+    corpora: list[Name] = Field(default_factory=list)  # of a tournament
     systems: list[str] = Field(default_factory=list)
 
     _folder: Path = Path()

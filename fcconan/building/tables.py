@@ -165,15 +165,8 @@ class Built:
         return replace(self, tables=[table.labels_only() for table in self.tables])
 
     def table(self, config: str, split: str) -> Table:
-        """Returns one table.
-
-        Raises:
-            KeyError: The table does not exist.
-        """
-        for table in self.tables:
-            if (table.config, table.split) == (config, split):
-                return table
-        raise KeyError(f"{config}/{split}")
+        """Returns one table, which must exist."""
+        return next(table for table in self.tables if (table.config, table.split) == (config, split))
 
 
 def group_values(entries: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from fcconan.data import read_yaml, tier_rule_names, tier_rule_path
+from fcconan.data import catalogue_entry, content_folder, read_yaml
 
 Agreement = Literal["single", "unanimous", "majority", "adjudicated"]
 Role = Literal["annotator", "validator"]
@@ -47,7 +47,7 @@ class Tier(BaseModel):
         min_votes: Minimum number of votes.
         agreement: Allowed relations of the votes to the final label.
         valid: `true` if validators must have confirmed the label (pairs that no validator saw: see `unseen_is_valid` of
-            the rule); `any` adds no condition.
+            the rule).
         roles: Allowed roles of the raters; a vote of another role excludes the pair.
         min_backing: Minimum share of votes for the final label.
     """
@@ -57,7 +57,7 @@ class Tier(BaseModel):
     name: TierName
     min_votes: int | None = Field(None, ge=1, le=100, strict=True)
     agreement: Annotated[list[Agreement], Field(min_length=1)] | None = None
-    valid: Literal[True, "any"] | None = None
+    valid: Literal[True] | None = None
     roles: Annotated[list[Role], Field(min_length=1)] | None = None
     min_backing: float | None = Field(None, gt=0, le=1, strict=True)
 
@@ -74,7 +74,7 @@ class Tier(BaseModel):
         return (
             (self.min_votes is None or len(votes) >= self.min_votes)
             and (self.agreement is None or agreement(votes, label) in self.agreement)
-            and (self.valid is not True or valid is True)
+            and (self.valid is None or valid is True)
             and (self.roles is None or {*roles} <= {*self.roles})
             # Tolerance for rounding: 0.67 * 100 is 67.00000000000001.
             and (self.min_backing is None or backing >= self.min_backing * len(votes) - 1e-9)
@@ -87,7 +87,7 @@ class Tier(BaseModel):
             words.append(f"{self.min_votes} or more vote{'s' if self.min_votes > 1 else ''}")
         if self.agreement is not None:
             words.append(f"agreement {' or '.join(self.agreement)}")
-        if self.valid is True:
+        if self.valid:
             words.append("label confirmed by a validator")
         if self.roles is not None:
             words.append(f"votes by {' or '.join(self.roles)} only")
@@ -105,8 +105,7 @@ def _within(broader: Tier, tier: Tier) -> Tier:
             own = [each for each in own if each in other]
         elif name in ("min_votes", "min_backing"):
             own = max(own, other)
-        if own != "any":
-            conditions[name] = own
+        conditions[name] = own
     return tier.model_copy(update=conditions)
 
 
@@ -170,6 +169,9 @@ class TierRule(BaseModel):
         return next((tier.name for tier in reversed([*met])), None)
 
 
+_FILES = {path.stem: path for path in sorted((content_folder() / "annotations" / "tier-rules").glob("*.yaml"))}
+
+
 def load_tier_rule(name: str) -> TierRule:
     """Loads and checks a tier rule.
 
@@ -179,8 +181,8 @@ def load_tier_rule(name: str) -> TierRule:
     Raises:
         InputError: The rule is unknown, or does not match the schema; the message names file and line.
     """
-    rule: TierRule = read_yaml(tier_rule_path(name), TierRule)
+    rule: TierRule = read_yaml(catalogue_entry("tier rule", name, _FILES), TierRule)
     return rule
 
 
-TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in tier_rule_names()}
+TIER_RULES: Mapping[str, TierRule] = {name: load_tier_rule(name) for name in _FILES}

@@ -11,7 +11,6 @@ from .columns import (
 )
 from .content import (
     as_names as as_names,
-    card_template_path as card_template_path,
     catalogue_entry as catalogue_entry,
     check_names as check_names,
     content_folder as content_folder,
@@ -23,8 +22,6 @@ from .content import (
     recipe_path as recipe_path,
     task_names as task_names,
     task_path as task_path,
-    tier_rule_names as tier_rule_names,
-    tier_rule_path as tier_rule_path,
 )
 from .descriptions import (
     CONFIGS as CONFIGS,
@@ -127,5 +124,4 @@ from .sources import (
     cache_folder as cache_folder,
     fetch as fetch,
     fetch_all as fetch_all,
-    is_available as is_available,
 )

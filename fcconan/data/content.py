@@ -63,7 +63,6 @@ def content_folder() -> Path:
 _FILES = {
     "recipe": "builders/*.yaml",
     "task": "annotations/*/task.yaml",
-    "tier rule": "annotations/tier-rules/*.yaml",
 }
 
 
@@ -84,11 +83,6 @@ def task_names() -> list[str]:
     return list(_entries("task"))
 
 
-def tier_rule_names() -> list[str]:
-    """Returns the names of the tier rules in the catalogue, sorted."""
-    return list(_entries("tier rule"))
-
-
 def recipe_path(name: str) -> Path:
     """Returns the file of a recipe.
 
@@ -99,18 +93,6 @@ def recipe_path(name: str) -> Path:
         InputError: The recipe does not exist; the message suggests a similar name.
     """
     return catalogue_entry("recipe", name, _entries("recipe"))
-
-
-def tier_rule_path(name: str) -> Path:
-    """Returns the file of a tier rule.
-
-    Args:
-        name: A rule of the catalogue, or the path of a rule file (it ends in `.yaml` or `.yml`).
-
-    Raises:
-        InputError: The rule does not exist; the message suggests a similar name.
-    """
-    return catalogue_entry("tier rule", name, _entries("tier rule"))
 
 
 def task_path(name: str) -> Path:
@@ -156,11 +138,6 @@ def catalogue_entry(
         hint = did_you_mean(name.lower(), known)
         raise InputError(f"unknown {kind} {name!r}: {hint}known are {', '.join(known)}, or a {suffixes[0]} file")
     return known[name]
-
-
-def card_template_path() -> Path:
-    """Returns the Jinja template of every dataset card."""
-    return content_folder() / "dataset_card.md"
 
 
 def as_names(given: Any) -> tuple[Any, ...]:

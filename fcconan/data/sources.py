@@ -26,18 +26,15 @@ class Model(BaseModel):
 class Source(Model):
     """One upstream file: a raw file of a public repository at a commit, or a local file."""
 
-    repository: str | None = Field(None, pattern=r"^[\w.-]+/[\w.-]+$", description="owner/name on GitHub")
+    repository: str | None = Field(None, pattern=r"^[\w.-]+/[\w.-]+$")  # owner/name on GitHub
     commit: str | None = Field(None, pattern=r"^[0-9a-f]{40}$")
-    path: str = Field(description="Path in the repository; without a repository, relative to the recipe file.")
+    path: str  # in the repository; without a repository, relative to the recipe file
     sha256: Sha256 | None = None
     optional: bool = False
-    note: str | None = Field(None, description="Reason why the file is optional, or its peculiarities.")
-    empty_texts: int = Field(0, ge=0, description="Number of known empty cells in text columns.")
-    path_names_people: bool = Field(False, description="Whether to leave the path out of the manifest.")
-    columns: dict[str, str] = Field(
-        default_factory=dict,
-        description="Column of the file by our column; a shell pattern must match one column.",
-    )
+    note: str | None = None  # why the file is optional, or its peculiarities
+    empty_texts: int = Field(0, ge=0)  # known empty cells in text columns
+    path_names_people: bool = False  # whether to leave the path out of the manifest
+    columns: dict[str, str] = {}  # column of the file by our column; a shell pattern must match one column
 
     @model_validator(mode="after")
     def _pinned(self) -> "Source":
@@ -85,8 +82,12 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
 
     if source.sha256 is None:
         return None  # optional and not pinned: it cannot be verified
-    places = _places(source, folder)
-    first, last = places[0], places[-1]
+    if source.repository is None:
+        first = last = folder / source.path
+    else:
+        mirror = os.environ.get("FCCONAN_MIRROR")
+        last = cache_folder() / source.repository / str(source.commit) / source.path
+        first = Path(mirror) / source.repository / source.path if mirror else last
     if first.is_file() and (source.repository is None or first != last):  # the cache compares hashes itself
         if (found := file_sha256(first)) != source.sha256:
             raise InputError(f"{first} has sha256 {found}, expected {source.sha256}: get the pinned file")
@@ -114,15 +115,6 @@ def fetch(source: Source, *, folder: Path, terms: str = "") -> Path | None:
         ) from error
 
 
-def _places(source: Source, folder: Path) -> list[Path]:
-    """Returns the paths of a file, in the order of the search: in the mirror, if there is one, and in the cache."""
-    if source.repository is None:
-        return [folder / source.path]
-    mirror = os.environ.get("FCCONAN_MIRROR")
-    mirrored = [Path(mirror) / source.repository / source.path] if mirror else []
-    return [*mirrored, cache_folder() / source.repository / str(source.commit) / source.path]
-
-
 @cache
 def _show_terms(repository: str, terms: str) -> None:
     print(f"note: fetching from {repository}. Terms: {terms}", file=sys.stderr)
@@ -132,8 +124,3 @@ def fetch_all(sources: Mapping[str, Source], *, folder: Path, terms: str = "") -
     """Finds every file of a recipe, as `fetch` does; optional files that are not available are left out."""
     found = {key: fetch(source, folder=folder, terms=terms) for key, source in sources.items()}
     return {key: path for key, path in found.items() if path is not None}
-
-
-def is_available(source: Source, *, folder: Path) -> bool:
-    """Returns whether a file is available without a download: in the mirror, the cache or the folder of the recipe."""
-    return source.sha256 is not None and any(path.is_file() for path in _places(source, folder))

@@ -296,7 +296,7 @@ def _result(
         if text is not None and not any(map(str.isalnum, text)):
             flags = ["empty", *flags]
         elif text is not None and (refusal := find_refusal(text)) is not None:
-            flags = [f"refusal:{refusal.kind}", *flags]
+            flags = [f"refusal:{refusal}", *flags]
         made = make_reply_id(row["item_id"], system, text or "")
         own = {"flags": flags, "reply_id": made, "system": system, "strategy": identity["strategy"]}
         rows.append({**dict.fromkeys(GENERATED.kinds), **row, **how, **reply, **own})

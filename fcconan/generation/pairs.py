@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from fcconan.building import group_values
 from fcconan.data import (
     LABELS,
     TIERS,
@@ -203,9 +204,7 @@ def find_examples(messages: "DataFrame", pairs: "DataFrame", k: int, system: Ret
     Raises:
         InputError: The system cannot be used.
     """
-    of_text: dict[str, list[int]] = {}
-    for position, text in enumerate(pairs["hate_speech"]):
-        of_text.setdefault(text, []).append(position)
+    of_text = group_values((text, position) for position, text in enumerate(pairs["hate_speech"]))
     places = dict(zip(map(str, range(len(of_text))), of_text.values(), strict=True))
     texts = dict(zip(places, of_text, strict=True))
     left_out, groups = leaking_pairs(messages, pairs)

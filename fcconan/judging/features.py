@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from fcconan.retrieval import QUERY, SentenceEncoder
+from fcconan.scoring import Floats
 
-Floats = npt.NDArray[np.float64]
 SURFACE = (
     *("characters", "words", "sentences", "message_characters", "message_words"),
     *("shared_with_message", "overlap_with_message", "different_words", "word_length"),

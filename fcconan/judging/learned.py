@@ -16,7 +16,6 @@ from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 from cyclopts import Parameter, validators
 
 import fcconan
@@ -40,12 +39,11 @@ from fcconan.groups import Bootstrap, Rows
 from fcconan.judging.features import SURFACE, compute_features
 from fcconan.result import Result
 from fcconan.retrieval import MINILM
-from fcconan.scoring import PEOPLE, checked, correlate
+from fcconan.scoring import PEOPLE, Floats, checked, correlate
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-Floats = npt.NDArray[np.float64]
 RATER, TRAINING, OUT_OF_FOLD = "rater.json", "training.npz", "out-of-fold.parquet"
 NO_ENCODER = "none"
 # Chosen by `benchmarks/rater_design.py`: kernel exp(-gamma d²), with a mean d² of about 2; penalty of the ridge

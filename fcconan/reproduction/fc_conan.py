@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from fcconan.data import TIERS
-from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets, Row
 from fcconan.reproduction.published import PrintedValue, load_paper
@@ -55,10 +54,7 @@ def recompute(data: Datasets, models: Mapping[str, str] = {}) -> dict[Key, Recom
     Raises:
         InputError: A dataset cannot be built.
     """
-    try:
-        encoder = SentenceEncoder(MINILM) if has_minilm() else None
-    except InputError:
-        encoder = None
+    encoder = SentenceEncoder(MINILM) if has_minilm() else None
     parts = (
         _recompute_tiers(data),
         _recompute_conan(data),

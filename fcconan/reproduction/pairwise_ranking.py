@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from fcconan.building import read_csv, table_path
+from fcconan.building import group_values, read_csv, table_path
 from fcconan.data import read_table
 from fcconan.groups import Bootstrap
 from fcconan.reproduction.datasets import Datasets, Row
@@ -104,10 +104,7 @@ def _pair(row: Row) -> tuple[str, frozenset[str]]:
 
 def _raters_by_pair(comparisons: Sequence[Row]) -> dict[tuple[str, frozenset[str]], list[str]]:
     """Returns the raters of each pair of replies."""
-    found: dict[tuple[str, frozenset[str]], list[str]] = {}
-    for row in comparisons:
-        found.setdefault(_pair(row), []).append(row["rater"])
-    return found
+    return group_values((_pair(row), row["rater"]) for row in comparisons)
 
 
 def _recompute_table_4(
@@ -266,7 +263,4 @@ def _texts_by_system(data: Datasets, corpus: str) -> dict[str, list[str]]:
             if row["system"] == REFERENCE
         }
         rows.sort(key=lambda row: items[row["item_id"]])
-    texts: dict[str, list[str]] = {}
-    for row in rows:
-        texts.setdefault(row["system"], []).append(row["text"])
-    return texts
+    return group_values((row["system"], row["text"]) for row in rows)

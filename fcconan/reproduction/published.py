@@ -68,14 +68,12 @@ class PaperTable(_Strict):
 
     Attributes:
         id: Name in the paper, such as `Table 1`.
-        about: Description of the content.
         columns: Names of the columns.
         rows: Printed values by name of the row, one for each column; None for an empty cell.
         remarks: Remarks about the values; of several sources or commands of a value, the last one holds.
     """
 
     id: str
-    about: str
     columns: tuple[str, ...]
     rows: dict[str, tuple[str | None, ...]]
     remarks: tuple[Remark, ...] = ()
@@ -89,23 +87,11 @@ class Paper(_Strict):
     """A paper with its printed values.
 
     Attributes:
-        paper: Short name.
-        title: Title.
-        authors: Authors, separated by commas.
-        year: Year of publication.
-        venue: Conference or workshop.
-        url: Address of the paper or of its repository.
         sources: Further upstream files that the values need, pinned as in a recipe.
         names: Names of rows in other places, such as upstream files, by place and row.
         tables: Tables with the printed values.
     """
 
-    paper: str
-    title: str
-    authors: str
-    year: int
-    venue: str = ""
-    url: str = ""
     sources: dict[str, Source] = {}
     names: dict[str, dict[str, str]] = {}
     tables: tuple[PaperTable, ...]

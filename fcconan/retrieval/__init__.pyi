@@ -20,9 +20,9 @@ from .dense import (
 from .label_learning import (
     LabelledPair as LabelledPair,
     LearningRetriever as LearningRetriever,
-    held_out_scores as held_out_scores,
     learns_from_labels as learns_from_labels,
     rank_partitions as rank_partitions,
+    score_matrix as score_matrix,
 )
 from .label_systems import (
     LongestFirst as LongestFirst,

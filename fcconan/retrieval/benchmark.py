@@ -21,7 +21,7 @@ from fcconan.report import bars, forest
 from fcconan.result import Pivot, Result
 from fcconan.retrieval.benchmark_tables import CHANCE, Benchmark, SystemRun, choose_primary
 from fcconan.retrieval.collections import Collection, load_collection
-from fcconan.retrieval.label_learning import held_out_scores, learns_from_labels, rank_partitions
+from fcconan.retrieval.label_learning import AUC_FOLDS, learns_from_labels, rank_partitions, score_matrix
 from fcconan.retrieval.suites import encoder_system, make_systems, offline_systems
 from fcconan.retrieval.systems import Retriever, rank_all
 from fcconan.retrieval.trec import read_run, to_qrels
@@ -226,8 +226,10 @@ def _run(system: Retriever, collection: Collection, protocol: str, depth: int) -
             )
         learning: Any = system
         how = collection.partitions, leakage_groups([*collection.queries.values()]).tolist()
-        held_out = {} if is_reference else held_out_scores(learning, *texts, *how)
-        return SystemRun(rank_partitions(learning, *texts, *how, depth), held_out, is_reference)
+        complete = () if is_reference else rank_partitions(learning, *texts, *how, len(collection.corpus), AUC_FOLDS)
+        held_out = {part: (score_matrix(run, *texts), folds) for part, run, folds in complete}
+        runs = {part: run for part, run, _ in rank_partitions(learning, *texts, *how, depth)}
+        return SystemRun(runs, held_out, is_reference)
     rankings = rank_all(system, *texts, depth)
     return SystemRun(dict.fromkeys(collection.partitions, rankings), {}, is_reference)
 

@@ -4,7 +4,7 @@ HS are split by leakage group: HS with the same meaning, in the same or other wo
 are ranked by a system that was fitted on labels of the other folds.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -64,8 +64,9 @@ def rank_partitions(
     qrels: Mapping[str, Qrels],
     groups: Sequence[int],
     k: int,
-) -> dict[str, Rankings]:
-    """Returns the cross-validated rankings of a system by partition; each is fitted on labels of its partition.
+    most_folds: int = FOLDS,
+) -> Iterator[tuple[str, Rankings, Ints]]:
+    """Yields the cross-validated rankings of a system by partition; each is fitted on labels of its partition.
 
     Args:
         system: The system.
@@ -74,42 +75,17 @@ def rank_partitions(
         qrels: Partition -> query id -> corpus id -> relevance.
         groups: Leakage group of each query, in their order.
         k: Number of corpus ids for each query.
+        most_folds: Largest number of folds.
+
+    Yields:
+        Partition, its rankings, and the fold of each HS, of shape (HS,).
 
     Raises:
         InputError: All HS are in one leakage group, or a run is invalid.
     """
-    folds = _folds(system, groups, FOLDS)
-    return {name: _rank_held_out(system, queries, corpus, judged, groups, folds, k) for name, judged in qrels.items()}
-
-
-def held_out_scores(
-    system: LearningRetriever,
-    queries: Mapping[str, str],
-    corpus: Mapping[str, str],
-    qrels: Mapping[str, Qrels],
-    groups: Sequence[int],
-) -> dict[str, tuple[Floats, Ints]]:
-    """Returns the cross-validated scores of a system in `AUC_FOLDS` folds, for the message AUC.
-
-    Args:
-        system: The system.
-        queries: Query id -> text.
-        corpus: Corpus id -> text.
-        qrels: Partition -> query id -> corpus id -> relevance.
-        groups: Leakage group of each query, in their order.
-
-    Returns:
-        Partition -> scores of shape (HS, CNs), see `score_matrix`, and the fold of each HS, of shape (HS,).
-
-    Raises:
-        InputError: All HS are in one leakage group, or a run is invalid.
-    """
-    folds = _folds(system, groups, AUC_FOLDS)
-    found = {}
+    folds = _folds(system, groups, most_folds)
     for name, judged in qrels.items():
-        run = _rank_held_out(system, queries, corpus, judged, groups, folds, len(corpus))
-        found[name] = score_matrix(run, queries, corpus), folds
-    return found
+        yield name, _rank_held_out(system, queries, corpus, judged, groups, folds, k), folds
 
 
 def score_matrix(run: Rankings, queries: Mapping[str, str], corpus: Mapping[str, str]) -> Floats:

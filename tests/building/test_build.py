@@ -1,7 +1,6 @@
 """`build` and `list`: dataset folders, their cards and manifests, and mistakes in recipes and files."""
 
 import csv
-import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -269,12 +268,9 @@ CAMPAIGN = {  # file -> header and rows
 def _campaign(folder: Path, **parts: Any) -> Path:
     sources = {}
     for name, lines in CAMPAIGN.items():
-        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        sources[name] = {
-            "path": f"{name}.csv",
-            "sha256": hashlib.sha256((folder / f"{name}.csv").read_bytes()).hexdigest(),
-            "columns": {column: column for column in lines[0].split(",")},
-        }
+        path = folder / f"{name}.csv"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        sources[name] = small.pinned(path, lines[0].split(","))
     base = small.recipe_data(folder / "nothing") | {"kind": "campaign", "expect_by_tier_rule": {}, "sources": sources}
     expect = {"rows": {}, "optional_splits": ["test", "left_out"]}
     base |= {"aspects": {"tone": {"low": 1, "high": 5}}, "expect": expect}

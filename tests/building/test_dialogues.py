@@ -1,4 +1,3 @@
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,7 @@ TURNS: list[Turn] = [
 def _recipe(folder: Path, turns: list[Turn], *, empty_texts: int = 0) -> dict[str, Any]:
     path = folder / "turns.csv"
     small.write_csv(path, [dict(zip(HEADER, (*turn, "set-1"), strict=True)) for turn in turns], HEADER)
-    source = {
-        "path": path.name,
-        "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-        "columns": COLUMNS,
-        "empty_texts": empty_texts,
-    }
+    source = small.pinned(path, ()) | {"columns": COLUMNS, "empty_texts": empty_texts}
     base = small.recipe_data(folder / "nothing")
     return base | {"kind": "dialogues", "expect_by_tier_rule": {}, "sources": {"turns": source}}
 

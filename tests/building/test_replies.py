@@ -1,4 +1,3 @@
-import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +65,7 @@ def _recipe(folder: Path, answered: list[Row] | None = None, proposed: list[Row]
     for name, rows in files.items():
         path = folder / f"{name}.csv"
         small.write_csv(path, rows)
-        sources[name] = {
-            "path": path.name,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "columns": {column: column for column in rows[0]},
-        }
+        sources[name] = small.pinned(path, rows[0])
     return small.recipe_data(folder / "nothing") | {
         "kind": "replies",
         "expect_by_tier_rule": {},

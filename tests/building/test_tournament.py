@@ -1,6 +1,5 @@
 """A miniature of cn-eval: three systems, and two corpora, of which the second one's human files name no systems."""
 
-import hashlib
 import json
 from collections.abc import Callable
 from functools import partial
@@ -171,11 +170,7 @@ def _recipe(folder: Path, files: Files) -> Row:
         else:
             path, columns = folder / f"{name}.csv", _header(name)
             small.write_csv(path, rows, columns)
-        sources[name] = {
-            "path": path.name,
-            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
-            "columns": {column: column for column in columns},
-        }
+        sources[name] = small.pinned(path, columns)
     return small.recipe_data(folder / "nothing") | {
         "kind": "tournament",
         "expect_by_tier_rule": {},

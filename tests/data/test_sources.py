@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fcconan.data import Source, cache_folder, fetch, fetch_all, file_sha256, is_available
+from fcconan.data import Source, cache_folder, fetch, fetch_all, file_sha256
 from fcconan.errors import InputError
 
 COMMIT = "c" * 40
@@ -91,9 +91,8 @@ def test_the_mirror_comes_before_the_cache_and_the_cache_before_the_network(
     upstream.replies[PATH] = [(200, TEXT)]
     monkeypatch.setenv("FCCONAN_MIRROR", str(tmp_path))
     mirrored = write(tmp_path / "ombrey" / "books" / "data" / "rows.csv")
-    assert is_available(source(), folder=Path()) and fetch(source(), folder=Path()) == mirrored
+    assert fetch(source(), folder=Path()) == mirrored
     mirrored.unlink()
-    assert not is_available(source(), folder=Path())
     for _ in range(2):
         assert fetch(source(), folder=Path()) == cached() and cached().read_bytes() == TEXT
     assert upstream.requests == [PATH]

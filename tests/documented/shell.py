@@ -22,7 +22,7 @@ _OPERATORS = set("();<>|&")
 _ASSIGNED = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _EXTRAS = re.compile(r"(?:\.|fcconan)(?:\[([a-z,]+)\])?")
 _REFUSED = re.compile(r"\s# refused\b")
-OUTPUTS = ("--out", "--json", "--report", "--report-folder")
+OUTPUTS = ("--out", "--json", "--report")
 REHEARSED = ("--dry-run", "--status-only")  # with these, only --json is written
 CLUSTER = "tcp://HOST:8786"  # as pages write it
 SHARED = "/shared/"

@@ -4,16 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-TEXTS = [
-    "The Ombrey never return a book.",
-    "The library's own list shows that Ombrey readers return books early.",
-    "Every Tessok cheats at cards, says the baker of the Velmari.",
-    "Cards were banned in Tessok towns, so who would have learnt to cheat?",
-    "The Dravene sing at the moon, and rather well.",
-    "Quillish shops are clean; the inspector gave them the highest mark.",
-    "Ostrun neighbours help each other with the harvest every year.",
-    "1 2 3 4 5 6 7 8 9 10",
-]
+from tests.retrieval import tiny
+
+TEXTS = [*tiny.TEXTS, "1 2 3 4 5 6 7 8 9 10"]
 PADDING, START, END = "<|padding|>", "<|start|>", "<|end|>"
 TEMPLATE = (
     "{% for message in messages %}"

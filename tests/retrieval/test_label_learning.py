@@ -14,9 +14,9 @@ from fcconan.retrieval import (
     Popularity,
     Rankings,
     Supervised,
-    held_out_scores,
     learns_from_labels,
     rank_partitions,
+    score_matrix,
 )
 from fcconan.scoring import Floats
 
@@ -77,41 +77,47 @@ def random_labels(seed: int, n_hs: int = 12, n_cns: int = 9) -> tuple[Texts, Tex
     return queries, corpus, {query: {key: int(generator.random() < 0.4) for key in judged[query]} for query in queries}
 
 
+def ranked(*given: Any) -> dict[str, Rankings]:
+    """The rankings of `rank_partitions`, by partition."""
+    return {name: run for name, run, _ in rank_partitions(*given)}
+
+
 def test_a_system_sees_only_labels_of_other_groups_and_ranks_every_message_once() -> None:
     system = Recorder()
-    found = rank_partitions(system, HS, CN, {"gold": LABELS, "few": {"a": {"x": 1}, "c": {"x": 0}}}, GROUPS, 3)
+    found = ranked(system, HS, CN, {"gold": LABELS, "few": {"a": {"x": 1}, "c": {"x": 0}}}, GROUPS, 3)
     assert {*system.seen[:3]} == {("ab", "cd"), ("c", "abd"), ("d", "abc")}
     assert {*system.seen[3:]} == {("ab", "c"), ("c", "a"), ("d", "ac")}  # of the own partition
     assert {part: list(run) for part, run in found.items()} == {"gold": list("abcd"), "few": list("abcd")}
     assert learns_from_labels(system) and not learns_from_labels(LongestFirst())
     with pytest.raises(InputError, match="all 2 HS are in one leakage group"):
-        rank_partitions(system, {key: HS[key] for key in "ab"}, CN, {"gold": LABELS}, [0, 0], 3)
+        ranked(system, {key: HS[key] for key in "ab"}, CN, {"gold": LABELS}, [0, 0], 3)
 
 
 def test_a_fit_that_fails_is_a_reason_for_its_messages() -> None:
-    found = rank_partitions(Recorder(refused="abd"), HS, CN, {"gold": LABELS}, GROUPS, 3)["gold"]
+    found = ranked(Recorder(refused="abd"), HS, CN, {"gold": LABELS}, GROUPS, 3)["gold"]
     assert list(found) == ["a", "b", "d"] and found.failures == {"c": "fit: ValueError: no luck"}
 
 
 def test_scores_for_the_message_auc_are_of_whole_groups_in_five_folds() -> None:
     queries, corpus, labels = random_labels(1, n_hs=24)
     groups = [number // 2 for number in range(24)]
-    scores, folds = held_out_scores(Popularity(), queries, corpus, {"gold": labels}, groups)["gold"]
+    [(_, run, folds)] = rank_partitions(Popularity(), queries, corpus, {"gold": labels}, groups, 9, most_folds=5)
+    scores = score_matrix(run, queries, corpus)
     assert scores.shape == (24, 9) and np.isfinite(scores).all()
     assert (folds[::2] == folds[1::2]).all() and sorted(np.bincount(folds)) == [4, 4, 4, 6, 6]
     for fold in range(5):  # all HS of a fold are ranked by one fit
         assert len(np.unique(scores[folds == fold], axis=0)) == 1
-    scores, _ = held_out_scores(Recorder(refused="abd"), HS, CN, {"gold": LABELS}, GROUPS)["gold"]
+    scores = score_matrix(ranked(Recorder(refused="abd"), HS, CN, {"gold": LABELS}, GROUPS, 3)["gold"], HS, CN)
     assert scores[0].tolist() == [1.0, -np.inf, -np.inf] and np.isnan(scores[2]).all()
 
 
 def test_references_by_hand() -> None:
-    found = rank_partitions(Popularity(), HS, CN, {"gold": LABELS}, GROUPS, 3)["gold"]
+    found = ranked(Popularity(), HS, CN, {"gold": LABELS}, GROUPS, 3)["gold"]
     # For a and b: x has 1 of 2 positives, y 1 of 1, z 1 of 2. For c: x has 3 of 3, y 0 of 2, z 1 of 2.
     assert found["a"] == found["b"] == [("y", 2 / 7), ("x", 2 / 8), ("z", 2 / 8)]
     assert found["c"] == [("x", 4 / 9), ("z", 2 / 8), ("y", 1 / 8)]
     # For d: x has 2 of 3, y 1 of 3, z 0 of 2; another prior.
-    prior = rank_partitions(Popularity(positives=2, judged=4), HS, CN, {"gold": LABELS}, GROUPS, 2)["gold"]
+    prior = ranked(Popularity(positives=2, judged=4), HS, CN, {"gold": LABELS}, GROUPS, 2)["gold"]
     assert prior["d"] == [("x", 4 / 7), ("y", 3 / 7)]
     longest = LongestFirst().rank({"a": "", "b": ""}, {"p": "four", "q": "longer", "r": "also", "s": "sixsix"}, 3)
     assert longest["a"] == longest["b"] == [("q", 6.0), ("s", 6.0), ("p", 4.0)]
@@ -174,6 +180,6 @@ def test_flipping_all_labels_of_a_group_leaves_its_own_rankings_as_they_are(make
         query: {key: 1 - value for key, value in judged.items()} if query in ("h4", "h12") else judged
         for query, judged in qrels.items()
     }
-    runs = rank_partitions(make(), queries, corpus, {"as is": qrels, "flipped": flipped}, [*range(12), 4], 9)
+    runs = ranked(make(), queries, corpus, {"as is": qrels, "flipped": flipped}, [*range(12), 4], 9)
     for query in queries:
         assert (runs["as is"][query] == runs["flipped"][query]) == (query in ("h4", "h12"))

@@ -112,19 +112,6 @@ def _leaks(folder: Path, heads: dict[str, set[str]]) -> Iterator[tuple[str, str]
                     yield name, oracle.text_id("text", head)
 
 
-def test_the_recipes_are_all_here() -> None:
-    assert RECIPES == [
-        "cn-ranking",
-        "conan",
-        "cseval",
-        "dialoconan",
-        "fc-conan",
-        "kn-conan",
-        "mt-conan",
-        "multi-aspect",
-    ]
-
-
 @pytest.mark.parametrize(("recipe", "tier_rule"), VARIANTS)
 def test_hydrated_labels_are_the_full_build_byte_for_byte(
     release: Release, run_process: RunCli, tmp_path: Path, recipe: str, tier_rule: str | None

@@ -89,8 +89,7 @@ def replies(release: Release) -> dict[str, Reply]:
 
 @cache
 def _kind(text: str) -> str:
-    found = find_refusal(text)
-    return "none" if found is None else found.kind
+    return find_refusal(text) or "none"
 
 
 def test_precision_and_recall_on_the_labelled_sample(
@@ -150,22 +149,3 @@ def test_what_people_wrote_has_no_flags(mirror: Path) -> None:
     texts |= {row["COUNTER_NARRATIVE"] for row in oracle.read_csv(multitarget)}
     assert len(texts) == 11_692
     assert [text for text in sorted(texts)[::4] if find_refusal(text)] == []
-
-
-@pytest.mark.long
-def test_refusals_among_the_released_replies(release: Release) -> None:
-    found: dict[tuple[str, str], Counter[str]] = {}
-    seen = set()
-    for dataset, splits in SPLITS.items():
-        tables = [oracle.columns(release(dataset), "replies", split, "system", "text") for split in splits]
-        for system, text in (row for table in tables for row in zip(*table, strict=True)):
-            if (key := (dataset, system, text.strip())) not in seen:
-                seen.add(key)
-                if (refusal := find_refusal(text)) is not None:
-                    found.setdefault(key[:2], Counter())[refusal.kind] += 1
-    assert found == {
-        ("cn-ranking", "llama_zs_chat"): {"request": 11, "endorsement": 5},
-        ("multi-aspect", "chatgpt"): {"request": 3},
-        ("cseval", "dialogpt"): {"request": 3},
-        ("cseval", "unknown"): {"request": 3},
-    }

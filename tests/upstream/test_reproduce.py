@@ -393,11 +393,3 @@ def test_released_metrics(values: Values, mirror: Path) -> None:
             assert number == pytest.approx(float(published), abs=0.0019)
             ends = [float(end) for end in re.findall(r"0\.\d{4}", note)]
             assert not ends or ends[0] <= float(published) <= ends[1]
-
-
-def test_table_5_equals_the_released_cells(values: Values, mirror: Path) -> None:
-    folder = mirror / oracle.CN_EVAL / "evaluation/manual_evaluation/features"
-    rows = [row for number in (1, 3) for row in oracle.read_csv(folder / f"ann{number}_feature_evaluation_data.csv")]
-    for (system, feature), number in values.loc["pairwise-ranking", "Table 5"]["recomputed"].items():
-        given = [float(row[feature.capitalize()]) for row in rows if row["model"] == system]
-        assert len(given) == 20 and number == pytest.approx(np.mean(given), abs=1e-12)
