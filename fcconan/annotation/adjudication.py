@@ -108,7 +108,7 @@ def adjudicate(
         )
     if export_conflicts is not None:
         listed = found[(conflict if all_conflicts else unresolved) | changed]
-        text = as_csv(_conflicts(opened, listed, persons))
+        text = as_csv(_conflicts(opened, listed, persons), opened.task.delimiter)
         Path(export_conflicts).write_text(text, encoding="utf-8", newline="")
         notes.append(
             f"{export_conflicts}: {len(listed)} units to decide. Write one of {', '.join(_allowed(opened))} into the "
@@ -171,15 +171,20 @@ def _read(path: Path, campaign: Campaign, found: "DataFrame", by: str) -> dict[s
     compared = campaign.task.unit == "comparison"
     if missing := {"unit_id", "votes", "decision", *(["shown_first"] if compared else [])} - {*rows}:
         raise InputError(f"{path} lacks the column {min(missing)}: import the exported list with all its columns")
-    decisions = {}
+    decisions, words = {}, campaign.task.words
+    allowed = {word.casefold(): name for name in _allowed(campaign) for word in (words.get(name, name), name)}
     rows = rows[rows["decision"].notna()].map(lambda cell: unguarded(str(cell or "")).strip())
     for number, row in zip(rows.index, rows.to_dict("records"), strict=True):
-        unit, said, swapped = row["unit_id"], row["decision"], compared and row["shown_first"].lower() == "b"
+        unit, said, swapped = (
+            row["unit_id"],
+            allowed.get(row["decision"].casefold()),
+            compared and row["shown_first"].lower() == "b",
+        )
         if unit not in found.index:
             raise InputError(f"{path} has the unit {unit}, which the campaign lacks: give the list of this campaign")
-        if said not in _allowed(campaign):
+        if said is None:
             raise InputError(
-                f"{path}, row {number}: the decision on {unit} is {said!r}, expected one of "
+                f"{path}, row {number}: the decision on {unit} is {row['decision']!r}, expected one of "
                 f"{', '.join(_allowed(campaign))}, or an empty cell: correct it"
             )
         votes = found["votes"][unit]

@@ -118,14 +118,15 @@ def new_campaign(
         raise InputError(
             f"found the language {language}, expected two letters of ISO 639-1: give such as --language en"
         )
-    of = load_task(in_language(path, language))
+    of = load_task(translated := in_language(path, language))
     files = {option: Path(each) for option, each in (("hs", hs), ("cns", cns)) if isinstance(each, str | Path)}
     is_full = len(files) == 2 or (corpus is not None and hs is not None and "cns" not in files)
     if (replies is not None or not is_full) if of.unit == "pair" else replies is None:
         raise InputError(f"the task {of.name} has the unit {of.unit}, expected {NEEDED[of.unit]}: give this")
     made_from: dict[str, Any] = {}
     counts: dict[str, int] = {}
-    notes = []
+    untranslated = language != "en" and translated == path
+    notes = [f"The task {of.name} has no translation into {language}: raters read {path.name}."] * untranslated
     if replies is not None:
         table, _, made_from["replies"] = read("replies", replies, rows=rows)
         made_from["pairs"] = pairs

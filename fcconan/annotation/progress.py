@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fcconan.annotation.campaigns import QUALIFICATION, RATERS, VALIDATION, Campaign
-from fcconan.annotation.rounds import completed_assignments
+from fcconan.annotation.rounds import completed_assignments, recorded_options
 from fcconan.annotation.votes import (
     BY_RULE,
     BY_VOTES,
@@ -160,6 +160,11 @@ def _next(campaign: Campaign, work: "DataFrame", units: dict[str, int]) -> tuple
     if units["labelled"] and verdicts(campaign, judged)["state"].eq("outdated").any():
         return "validate --extend", "labels have changed since validators saw them"
     reason = "all steps are done" if units["confirmed"] else "all answers are in, and nothing is validated"
+    if VALIDATION in campaign.rounds() and recorded_options(campaign, VALIDATION).get("sample_size") is None:
+        late = int(verdicts(campaign, judged)["state"].eq("not_assigned").sum())
+        reason = (
+            f"validate --extend assigns some of {count_noun(late, 'label')} without a validator" if late else reason
+        )
     return "release --out FOLDER", reason
 
 

@@ -96,7 +96,7 @@ def export_sheets(
         if tool == "csv":
             file = f"{round}-{name}.csv"
             empty = dict.fromkeys([*(each.name for each in asked), COMMENT, SKIP])
-            files[file] = as_csv(seen.assign(**empty).rename(columns=opened.task.words))
+            files[file] = as_csv(seen.assign(**empty).rename(columns=opened.task.words), opened.task.delimiter)
         else:
             file = f"{round}-{name}.json"
             files[file] = as_json([{"data": row} for row in seen.to_dict("records")])
@@ -121,14 +121,14 @@ def raters_sheets(campaign: Campaign, round_name: str, raters: Collection[str] =
     return {name: own for name, own in sheets.items() if not raters or name in chosen}
 
 
-def as_csv(rows: "DataFrame") -> str:
+def as_csv(rows: "DataFrame", delimiter: str) -> str:
     """Returns rows as CSV, with escaped formulas, and the byte order mark that Excel needs for UTF-8."""
 
     def guarded(cell: Any) -> Any:
         return f"'{cell}" if isinstance(cell, str) and FORMULA.match(cell) else cell
 
     # With these line ends, cells with either kind of line end are quoted.
-    text = rows.map(guarded).to_csv(index=False, lineterminator="\r\n")
+    text = rows.map(guarded).to_csv(index=False, lineterminator="\r\n", sep=delimiter)
     return f"\ufeff{text}"
 
 

@@ -81,7 +81,7 @@ def simulate(
             answers.append(empty | {name: words.get(value, value) for name, value in told.items()})
         file = f"{round}-{rater}.csv"
         filled = own.drop(columns=HIDDEN).join(DataFrame(answers, own.index, dtype=object))
-        files[file] = as_csv(filled.rename(columns=words))
+        files[file] = as_csv(filled.rename(columns=words), opened.task.delimiter)
         skipped = sum(answer[SKIP] is not None for answer in answers)
         rows.append({"rater": rater, "units": len(own), "skipped": skipped, "file": str(out / file)})
     right = [

@@ -98,6 +98,7 @@ class Task(_Strict):
         rules: Rules for the raters, a sentence each.
         explain: Whether raters explain each grade with a sentence that cites the texts.
         words: Name of a label or a column, or an English phrase -> words in the language of the raters.
+        delimiter: Character between the cells of sheets, as spreadsheets expect it in the language.
     """
 
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -110,6 +111,7 @@ class Task(_Strict):
     rules: list[Text] = []
     explain: bool = False
     words: dict[str, Text] = {}
+    delimiter: Literal[",", ";"] = ","
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:

@@ -29,7 +29,7 @@ def annotate(verb: str, *arguments: object) -> str:
 
 
 def read(path: Path) -> Sheet:
-    return list(csv.DictReader(path.read_text("utf-8-sig").splitlines(keepends=True)))
+    return list(csv.DictReader(path.read_text("utf-8-sig").splitlines(keepends=True), delimiter=";"))
 
 
 def write(path: Path, rows: Sheet) -> None:
@@ -127,6 +127,19 @@ def test_a_french_campaign_from_new_to_release(french: Path, tmp_path: Path) -> 
     card = (tmp_path / "release" / "README.md").read_text("utf-8")
     assert "\nlanguage:\n- fr\n" in card
     assert load_task(french / "task.yaml").question in card
+
+
+def test_decisions_are_read_in_french(french: Path, tmp_path: Path) -> None:
+    annotate("simulate", french, "--out", tmp_path / "out", "--accuracy", 0.3)
+    annotate("import", french, *(tmp_path / "out").glob("*.csv"))
+    annotate("adjudicate", french, "--export-conflicts", tmp_path / "list.csv")
+    rows = read(tmp_path / "list.csv")
+    for row in rows:
+        row["decision"] = "Inapproprié"
+    write(tmp_path / "list.csv", rows)
+    annotate("adjudicate", french, "--import-decisions", tmp_path / "list.csv", "--decided-by", "chair")
+    decided = {unit: each.label for unit, each in Campaign(french).decisions().items() if each.by == "chair"}
+    assert rows and decided == {row["unit_id"]: VOTE_LABELS[0] for row in rows}
 
 
 def test_label_studio_shows_french_and_its_answers_are_read(french: Path, tmp_path: Path) -> None:
