@@ -34,7 +34,6 @@ else:
     Systems = tuple[str, ...]
     JudgedPairs = dict[str, Path]
 
-DEPTHS = {"paper": 100, "sound": 100, "cross-validated": 1_000}
 FIGURES = {"hit_rate@10": "as Figure 1 of FC-CONAN", "mrr@10": "as Figure 2 of FC-CONAN"}
 
 
@@ -51,7 +50,7 @@ def bench(
     partition: tuple[str, ...] = (),
     qrels: JudgedPairs = {},  # noqa: B006
     baseline: tuple[str, ...] = (),
-    depth: int | None = None,
+    depth: int = 1_000,
     sparsity: bool = False,
     device: str | None = None,
     bootstrap: Bootstrap = Bootstrap(),
@@ -84,7 +83,7 @@ def bench(
         partition: Partitions to score; default: all.
         qrels: Further partitions by name, as in `--qrels.mine FILE`: relevance judgements of TREC or BEIR.
         baseline: Test all other systems against these systems only.
-        depth: Length of rankings; default: 100, and 1,000 under protocol cross-validated.
+        depth: Length of rankings. CNs below it are in no ranking.
         sparsity: Estimate scores with sparser labels, on the last partition.
         device: Device of local models, such as cpu or cuda.
         bootstrap: Resamples; the seed is also that of ties.
@@ -135,9 +134,9 @@ def bench(
         raise InputError(f"found the system name {wrong[0]!r}, expected one word: rename it")
     chosen_primary = choose_primary(primary, metrics, collection, paper)
     least = max([K, *map(cutoff_of, metrics)])
-    if depth is not None and depth < least:
+    if depth < least:
         raise InputError(f"found depth {depth}, expected {least} or more: the largest cutoff of a metric")
-    depth = min(depth or max(DEPTHS[protocol], least), len(collection.corpus))
+    depth = min(depth, len(collection.corpus))
     runs = {each.name: _run(each, collection, protocol, depth) for each in systems}
     last = {name: [*each.rankings.values()][-1] for name, each in runs.items()}
     if all(len(each.failures) == len(collection.queries) for each in last.values()):
