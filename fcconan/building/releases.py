@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,7 @@ def write_release(
     """
     if out.is_dir() and any(out.iterdir()) and not (out / MANIFEST).is_file():
         raise InputError(f"{out} has files but no {MANIFEST}, expected a new folder or a dataset: choose another --out")
+    built = replace(built, tables=[table for table in built.tables if len(table)])  # `datasets` reads no empty file
     written = built.labels_only() if labels_only else built
     versions = config_versions(written)
     manifest = {

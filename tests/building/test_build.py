@@ -111,6 +111,19 @@ def test_datasets_loads_every_config(demo: Path, tmp_path: Path) -> None:
                 assert [*loaded["test"].features] == [*kept(columns[config])]
 
 
+def test_datasets_loads_tiers_without_votes(tmp_path: Path) -> None:
+    path = tmp_path / "bronze.csv"
+    lines = ["hate_speech,counter_narrative,label,valid", "Ombrey steal books.,The list shows none missing.,1,1"]
+    path.write_text("\n".join([*lines, "Tessok cheat.,The list shows none missing.,0,1"]), encoding="utf-8")
+    sources = {"bronze": small.pinned(path, lines[0].split(","))}
+    base = small.recipe_data(tmp_path / "nothing") | {"expect_by_tier_rule": {}, "sources": sources}
+    expect = {"rows": {}, "optional_splits": ["test"]}
+    fcconan.build(str(small.write_recipe(tmp_path, base | {"expect": expect})), out=tmp_path / "out")
+    assert "gold" not in get_dataset_config_names(str(tmp_path / "out"))
+    loaded = load_dataset(str(tmp_path / "out"), split="test", cache_dir=str(tmp_path / "cache"))
+    assert list(loaded["label"]) == ["appropriate", "not_appropriate"]
+
+
 def test_the_demo(demo: Path) -> None:
     pairs = rows(demo, "bronze")
     assert (len({pair["hs_id"] for pair in pairs}), len({pair["cn_id"] for pair in pairs})) == (24, 60)
