@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from fcconan import Bootstrap, InputError, Result, Rows, correlate, metrics, rank
+from fcconan import Bootstrap, InputError, Result, Rows, agree, correlate, metrics, rank
 from fcconan.data import make_cn_id, make_hs_id, make_item_id, make_reply_id, read
 
 NONE = Bootstrap(resamples=0)
@@ -189,6 +189,8 @@ def test_files_of_spreadsheets_are_read_or_refused(tmp_path: Path) -> None:
         ("4;2", "4;two", "wide.csv, row 5: clear is 'two', expected a number such as 3.5, or nothing or n/a where"),
         ("4;2", "4;2;1", "wide.csv cannot be read (row 5 has 6 cells, the header 5; a cell with ';' needs quotation"),
         ("ok", '"ok', "wide.csv cannot be read (row 5: unexpected end of data; look for a quotation mark that is not"),
+        ("r2;", ";", "wide.csv, row 5: found no reply_id, expected one in each row: fill the cell, or remove the row"),
+        ("r2;anna", "r2;", "wide.csv, row 5: found no rater, expected one in each row"),
         ("clear", "kind", "wide.csv cannot be read (two columns have the name 'kind'; rename one)"),
     ],
 )
@@ -200,6 +202,21 @@ def test_mistakes_in_a_sheet_are_named_by_its_rows_and_columns(
     with pytest.raises(InputError) as refused:
         correlate(path, human=("anna",))
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [
+        (agree, "item_id,system,rater,kind\ni1,A,anna,2\ni1,,ben,2\n", "row 3: found no system, expected one"),
+        (agree, "item_id,system_a,system_b,rater,verdict\n1,A,B,,a\n1,A,B,ben,a\n", "row 2: found no rater"),
+        (agree, "pair_id,rater,label\nhs:cn,anna,1\n,anna,1\n,ben,1\n", "rows 3, 4: found no pair_id"),
+        (metrics, "system,hate_speech,text\nA,No.,Yes.\n,No.,Why?\n", "row 3: found no system"),
+    ],
+)
+def test_an_empty_name_is_refused_with_its_row(read: Any, text: str, message: str, tmp_path: Path) -> None:
+    (path := tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(InputError, match=rf"^rows\.csv, {message}"):
+        read(path)
 
 
 def test_a_decimal_comma_needs_another_separator(tmp_path: Path) -> None:

@@ -155,7 +155,8 @@ def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], ro
         frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
     notes = [note for part, _ in parts for note in part.attrs.get("notes", ())]
     typed = _with_numbers(frame, frame.columns.intersection(NUMBERS)).reset_index(drop=True)
-    typed.attrs = {"notes": notes, "first": int(frame.index[0][1])}
+    # A function is not copied with each frame, as the numbers would be.
+    typed.attrs = {"notes": notes, "first": int(frame.index[0][1]), "rows": lambda places=frame.index: places}
     return typed, kind, name
 
 
@@ -189,6 +190,16 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
 def train_split(source: RowSource) -> str | None:
     """Returns the split of a source's training pairs: `train` of datasets, None of files and of rows in memory."""
     return "train" if isinstance(source, str | PathLike) and Path(source).suffix not in SUFFIXES else None
+
+
+def rows_of(frame: "DataFrame", which: "Series") -> str:
+    """Returns where the first of some rows that `read` returned are in their sources, such as `a.csv, rows 2, 5`."""
+    places = frame.index[which][:20]
+    places = places if places.nlevels > 1 else frame.attrs["rows"]()[places]
+    found: dict[str, dict[str, None]] = {}
+    for name, row in places:
+        found.setdefault(name.partition("@")[0], {})[str(row)] = None
+    return "; ".join(f"{name}, row{'s' * (len(own) > 1)} {', '.join(own)}" for name, own in found.items())
 
 
 def _renamed(frame: "DataFrame", rename: Mapping[str, str]) -> "DataFrame":
@@ -250,7 +261,8 @@ def _about(frame: "DataFrame") -> list[tuple[str, str, str, str, str]]:
         )
         hs = hs or make_hs_id(row["hate_speech"])
         item = item or make_item_id(hs, [make_cn_id(text) for text in row["references"]])
-        found.append((hs, item, system or UNKNOWN, row["text"], source or ""))
+        # An empty cell is refused.
+        found.append((hs, item, system or ("" if "system" in row else UNKNOWN), row["text"], source or ""))
     return found
 
 
@@ -279,7 +291,9 @@ def _long(kind: str, frame: "DataFrame", name: str, used: set[str]) -> "DataFram
     import pandas as pd
 
     frame = pd.concat([numbered(frame)], keys=[name])
+    filled = ["system"] if kind == "replies" else [*NEEDED.get(kind, ())[:-1], "rater"]
     if kind == "ratings" and "reply_id" not in frame and {"item_id", "system"} <= set(frame):
+        filled += ["item_id", "system"]
         frame["reply_id"] = frame["item_id"].map(cell_text) + "|" + frame["system"].map(cell_text)
     frame = frame.assign(**{each: _cleaned(frame[each]) for each in NUMBERS if each in frame})
     if kind == "ratings" and "reply_id" in frame and not {"aspect", "value"} & set(frame):
@@ -297,6 +311,10 @@ def _long(kind: str, frame: "DataFrame", name: str, used: set[str]) -> "DataFram
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
+    for column in [each for each in filled if kind in NEEDED and each in frame]:
+        if (empty := frame[column].map(is_missing)).any():
+            at = rows_of(frame, empty)
+            raise InputError(f"{at}: found no {column}, expected one in each row: fill the cell, or remove the row")
     return frame
 
 
@@ -332,10 +350,9 @@ def _with_numbers(frame: "DataFrame", columns: Iterable[str]) -> "DataFrame":
     for column in columns:
         found[column] = _as_numbers(frame[column])
         if (wrong := found[column].isna() & frame[column].notna()).any():
-            name, row = frame.index[wrong.argmax()]
             raise InputError(
-                f"{name.partition('@')[0]}, row {row}: {column} is {frame[column][wrong].iloc[0]!r}, expected a number "
-                "such as 3.5, or nothing or n/a where it is missing: correct the cell"
+                f"{rows_of(frame, wrong & wrong.cumsum().eq(1))}: {column} is {frame[column][wrong].iloc[0]!r}, "
+                "expected a number such as 3.5, or nothing or n/a where it is missing: correct the cell"
             )
     return frame.assign(**found)
 
@@ -401,6 +418,7 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     if (again := replies["reply_id"].duplicated()).any():
         raise InputError(f"{name} has the reply {replies['reply_id'][again].iloc[0]} twice: remove one")
     found = replies.reindex(columns=["reply_id", *ABOUT_REPLY])
+    found.attrs.pop("rows", None)  # workers get parts of these rows
     for each, theirs in there.items():
         found[each] = [*replies[theirs]] if theirs else ""
     for each in ("text", "hate_speech"):

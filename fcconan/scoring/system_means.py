@@ -126,7 +126,6 @@ def checked(ratings: "DataFrame", *, needs_systems: bool = True) -> tuple["DataF
     reused = found.groupby("reply_id")[["system", "item_id"]].nunique().gt(1).any(axis=1)
     chances = found["selection_probability"]
     for wrong, what in (
-        (found[["rater", "aspect"]].isna().any(axis=1), "a row without rater or aspect"),
         (~kinds.isin(RATER_KINDS), f"another rater_kind than {', '.join(RATER_KINDS)}"),
         (found["reply_id"].map(reused).eq(True), "one reply_id for two systems or items"),
         ((chances <= 0) | (chances > 1), "a selection_probability of 0 or less, or above 1"),
