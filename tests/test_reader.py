@@ -204,6 +204,9 @@ def test_mistakes_in_a_sheet_are_named_by_its_rows_and_columns(
     assert message in str(refused.value)
 
 
+HEAD = "item_id,system,rater,kind,low,high\n"
+
+
 @pytest.mark.parametrize(
     ("read", "text", "message"),
     [
@@ -211,11 +214,18 @@ def test_mistakes_in_a_sheet_are_named_by_its_rows_and_columns(
         (agree, "item_id,system_a,system_b,rater,verdict\n1,A,B,,a\n1,A,B,ben,a\n", "row 2: found no rater"),
         (agree, "pair_id,rater,label\nhs:cn,anna,1\n,anna,1\n,ben,1\n", "rows 3, 4: found no pair_id"),
         (metrics, "system,hate_speech,text\nA,No.,Yes.\n,No.,Why?\n", "row 3: found no system"),
+        (metrics, "system,hate_speech,text\nA,No.,Yes.\n\nA,No.,Yes.\n", "rows 2, 4: found the reply re-.* twice"),
+        (rank, f"{HEAD}1,A,anna,2,1,5\n1,B,anna,2,1,5\n1,B,anna,2,1,5\n", "rows 3, 4: anna rated kind of .* twice"),
+        (agree, f"{HEAD}1,A,anna,2,1,5\n1,A,anna,3,1,5\n", "rows 2, 3: anna rated 1|A twice"),
+        (rank, f"{HEAD}1,A,anna,7,1,5\n", "row 2: anna rated kind of the reply 1|A 7, expected 1 to 5"),
+        (agree, f"{HEAD}1,A,anna,7,1,5\n", "row 2: anna rated kind of 1|A 7, expected 1 to 5"),
+        (rank, "item_id,system_a,system_b,verdict\n1,A,B,a\n2,A,B,won\n", "row 3: found verdict 'won' on A and B"),
+        (rank, "item_id,system_a,system_b,verdict\n1,A,B,a\n1,A,B,b\n", "rows 2, 3: rater gave different verdicts"),
     ],
 )
-def test_an_empty_name_is_refused_with_its_row(read: Any, text: str, message: str, tmp_path: Path) -> None:
+def test_a_mistake_is_named_with_its_row(read: Any, text: str, message: str, tmp_path: Path) -> None:
     (path := tmp_path / "rows.csv").write_text(text)
-    with pytest.raises(InputError, match=rf"^rows\.csv, {message}"):
+    with pytest.raises(InputError, match=rf"^rows\.csv, {message.replace('|', '.')}"):
         read(path)
 
 
@@ -259,7 +269,7 @@ def test_ids_of_replies_are_independent_of_renamed_columns() -> None:
     assert [row["system"] for row in found] == ["s", "t"]
     assert found[0]["reply_id"] == make_reply_id(plain, "unknown", CN)
     assert found[1]["reply_id"] == make_reply_id(plain, "unknown", CN, "/2")
-    with pytest.raises(InputError, match=r"has the reply re-.* twice: remove one"):
+    with pytest.raises(InputError, match=r"^rows, rows 1, 3: found the reply re-.* twice: remove one"):
         metrics(
             [{**row, "references": [REFERENCE]} for row in rows],
             metric=("rouge-l",),

@@ -416,7 +416,9 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     if there["text"] is None:
         raise InputError(f"{name} has no column text, only {', '.join(replies)}: name it with --rename.text COLUMN")
     if (again := replies["reply_id"].duplicated()).any():
-        raise InputError(f"{name} has the reply {replies['reply_id'][again].iloc[0]} twice: remove one")
+        twice = replies["reply_id"][again].iloc[0]
+        at = rows_of(replies, replies["reply_id"].eq(twice))
+        raise InputError(f"{at}: found the reply {twice} twice: remove one")
     found = replies.reindex(columns=["reply_id", *ABOUT_REPLY])
     found.attrs.pop("rows", None)  # workers get parts of these rows
     for each, theirs in there.items():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fcconan.data import JUDGEMENT, RowSource, cell_text, check_names, is_missing, read
+from fcconan.data import JUDGEMENT, RowSource, cell_text, check_names, is_missing, read, rows_of
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.report import forest
@@ -163,8 +163,8 @@ def _values(kind: str, table: "DataFrame") -> "DataFrame":
         if (out := (table["value"] < scales["low"]) | (table["value"] > scales["high"])).any():
             row = table[out].iloc[0]
             raise InputError(
-                f"{row['rater']} rated {row['aspect']} of {row['reply_id']} {row['value']:g}, expected {row['low']:g} "
-                f"to {row['high']:g}: correct the value, or leave it empty"
+                f"{rows_of(table, out)}: {row['rater']} rated {row['aspect']} of {row['reply_id']} {row['value']:g}, "
+                f"expected {row['low']:g} to {row['high']:g}: correct the value, or leave it empty"
             )
         several = scales.groupby(table["aspect"]).nunique().gt(1).any(axis=1)
         if several.any():
@@ -175,9 +175,11 @@ def _values(kind: str, table: "DataFrame") -> "DataFrame":
         known = table.get("item_id", pd.Series(index=table.index, dtype=object))
         found["item"] = known.fillna(known.groupby(table["reply_id"]).transform("first"))
     found = found[["aspect", "unit", "item", "rater", "value", "answer"]].dropna(subset="value").drop_duplicates()
-    if (twice := found.duplicated(["aspect", "unit", "rater"])).any():
+    key = ["aspect", "unit", "rater"]
+    if (twice := found.duplicated(key)).any():
         row = found[twice].iloc[0]
-        raise InputError(f"{row['rater']} rated {row['unit']} twice, with different values: remove one of them")
+        at = rows_of(found, found[key].fillna("").eq(row[key].fillna("")).all(axis=1))
+        raise InputError(f"{at}: {row['rater']} rated {row['unit']} twice, with different values: remove one of them")
     return found
 
 
