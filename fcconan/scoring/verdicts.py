@@ -167,7 +167,9 @@ def oriented(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
     """
     if "aspect" in comparisons and comparisons["aspect"].nunique() > 1:
         raise InputError("found verdicts on several aspects: choose one with --filter.aspect NAME")
-    wrong = ~comparisons["verdict"].isin(OUTCOMES) | (comparisons["system_a"] == comparisons["system_b"])
+    given = comparisons["verdict"]
+    verdict = given.map({cell: cell.strip().lower() for cell in given.unique() if isinstance(cell, str)})
+    wrong = ~verdict.isin(OUTCOMES) | (comparisons["system_a"] == comparisons["system_b"])
     lost = comparisons[["item_id", "system_a", "system_b"]].isna().any(axis=1)
     if (wrong | lost).any():
         row, at = comparisons[wrong | lost].iloc[0], rows_of(comparisons, wrong | lost)
@@ -176,7 +178,7 @@ def oriented(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
             f", expected an item, two systems, and one of {', '.join(OUTCOMES)}: correct the row"
         )
     turned = (comparisons["system_a"] > comparisons["system_b"]).to_numpy()
-    outcome = comparisons["verdict"].map(OUTCOMES).to_numpy(dtype=float)
+    outcome = verdict.map(OUTCOMES).to_numpy(dtype=float)
     outcome = np.where(turned & (outcome >= 0), 1 - outcome, outcome)
     found = comparisons[["item_id", "rater"]].assign(turned=turned, outcome=outcome)
     pair = ["item_id", "a", "b"]
