@@ -38,6 +38,7 @@ MISTAKES: list[tuple[str, list[str]]] = [
     ("ratings.csv --confidnce .9", ["--confidnce", "--confidence"]),
     ("rnak ratings.csv", ["rnak", "rank"]),
     ("judge audit ratings.csv", ["found ratings.csv, expected an option in front"]),
+    ("judge audit --ratings ratings.csv twice.csv", ["found twice.csv, expected an option", "repeated for each value"]),
     ("ratings.csv --seed 1 --seed 2", ["--seed", "multiple times"]),
     ("ratings.csv --seed many", ["--seed", "many", "int"]),
     ("ratings.csv --confidence 95", ["confidence 95", "between 0 and 1"]),
