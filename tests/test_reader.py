@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from fcconan import Bootstrap, InputError, Result, Rows, agree, correlate, metrics, rank
+from fcconan import Bootstrap, InputError, Result, Rows, agree, audit, correlate, metrics, rank
 from fcconan.data import make_cn_id, make_hs_id, make_item_id, make_reply_id, read
 
 NONE = Bootstrap(resamples=0)
@@ -131,6 +131,14 @@ def test_every_form_of_the_same_ratings_gives_the_same_table(form: str, tmp_path
     assert_frame_equal(found, table(ROWS, aspect=("clear", "kind")))
     assert {*SYSTEMS} == {*found["system"]} and found["n_missing"].sum() == 9
     assert_frame_equal(FRAME, before)
+
+
+def test_a_list_of_sources_is_several(tmp_path: Path) -> None:
+    FRAME[:9].to_csv(tmp_path / "first.csv", index=False)
+    several = [tmp_path / "first.csv", FRAME[9:18], ROWS[18:]]
+    assert_frame_equal(table(several), table(ROWS))
+    found = [audit(ratings=each, bootstrap=NONE) for each in (several, ROWS)]
+    assert_frame_equal(*(each.to_frame() for each in found))
 
 
 def test_numbers_and_texts_are_one_id(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import hashlib
 import pkgutil
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from fcconan.result import Result
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, or mappings.
+    # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, mappings, or a list of these.
     RowSource = str | PathLike[str] | Iterable[Any] | Result
 else:
     RowSource = str  # on the command line
@@ -71,7 +72,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows(), id
     return read_together((kind, sources, rows), ids=ids)[0]
 
 
-def read_together(*asked: tuple[str | Sequence[str], Sequence[RowSource], Rows], ids: bool = True) -> list[Read]:
+def read_together(*asked: tuple[str | Sequence[str], Sequence[Any], Rows], ids: bool = True) -> list[Read]:
     """Reads rows of several kinds, as `read` does. A renamed column must be in one of the sources.
 
     Args:
@@ -84,6 +85,8 @@ def read_together(*asked: tuple[str | Sequence[str], Sequence[RowSource], Rows],
     loaded = []
     for kind, sources, rows in asked:
         kinds = (kind,) if isinstance(kind, str) else (*kind,)
+        several = [isinstance(each, list | tuple) and each and not isinstance(each[0], Mapping) for each in sources]
+        sources = [*chain(*(each if own else [each] for each, own in zip(sources, several, strict=True)))]
         if not sources:
             raise InputError(f"found no source of {' or '.join(kinds)}: give at least one file, folder or name")
         if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
@@ -194,10 +197,9 @@ def train_split(source: RowSource) -> str | None:
 
 def rows_of(frame: "DataFrame", which: "Series") -> str:
     """Returns where the first of some rows that `read` returned are in their sources, such as `a.csv, rows 2, 5`."""
-    places = frame.index[which][:20]
-    places = places if places.nlevels > 1 else frame.attrs["rows"]()[places]
+    places = frame.index[which] if frame.index.nlevels > 1 else frame.attrs["rows"]()[frame.index[which]]
     found: dict[str, dict[str, None]] = {}
-    for name, row in places:
+    for name, row in places[:20]:
         found.setdefault(name.partition("@")[0], {})[str(row)] = None
     return "; ".join(f"{name}, row{'s' * (len(own) > 1)} {', '.join(own)}" for name, own in found.items())
 
@@ -367,12 +369,11 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
 
     if path.suffix in SUFFIXES:
         return read_file(path), name_with_hash(path)
-    there = [each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))]
-    kind = [*there, *kinds][0]
+    kind = next((each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))), kinds[0])
     # A reply may be in several splits: those of the same split come first.
     replies = sorted((path / "replies").glob("*.parquet"), key=lambda file: (not file.match(f"{split}-*"), file))
-    describes = kind == "replies" and split is None and replies  # the replies of all splits describe ratings
-    files = replies if describes else part_files(path, split, kind)
+    # The replies of all splits describe ratings.
+    files = replies if kind == "replies" and split is None and replies else part_files(path, split, kind)
     frame = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     if kind == "ratings" and "system" not in frame and "replies" in list_configs(path):
         frame = add_replies(frame, pd.concat([pd.read_parquet(file) for file in replies]))
@@ -415,10 +416,9 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     there = {each: first_column(dict.fromkeys(replies), each) for each in TEXTS}
     if there["text"] is None:
         raise InputError(f"{name} has no column text, only {', '.join(replies)}: name it with --rename.text COLUMN")
-    if (again := replies["reply_id"].duplicated()).any():
-        twice = replies["reply_id"][again].iloc[0]
-        at = rows_of(replies, replies["reply_id"].eq(twice))
-        raise InputError(f"{at}: found the reply {twice} twice: remove one")
+    if len(twice := replies["reply_id"][replies["reply_id"].duplicated()].head(1)):
+        at = rows_of(replies, replies["reply_id"].isin(twice))
+        raise InputError(f"{at}: found the reply {twice.item()} twice: remove one")
     found = replies.reindex(columns=["reply_id", *ABOUT_REPLY])
     found.attrs.pop("rows", None)  # workers get parts of these rows
     for each, theirs in there.items():
