@@ -141,6 +141,16 @@ def test_a_list_of_sources_is_several(tmp_path: Path) -> None:
     assert_frame_equal(*(each.to_frame() for each in found))
 
 
+def test_a_sheet_without_raters_is_one_rater_with_a_note(tmp_path: Path) -> None:
+    WIDE[WIDE["rater"] == "anna"].drop(columns=["rater", "rater_kind"]).to_csv(tmp_path / "sheet.csv", index=False)
+    judged = FRAME.assign(rater="judge", rater_kind="model", value=FRAME["value"].fillna(1))
+    note = "sheet.csv has no column rater: its rows are by one rater, `rater`."
+    judged = judged.drop_duplicates(["reply_id", "aspect"])
+    assert note in correlate(tmp_path / "sheet.csv", judged, bootstrap=NONE).notes
+    assert note in audit(ratings=(tmp_path / "sheet.csv", judged), bootstrap=NONE).notes
+    assert note not in audit(ratings=judged, bootstrap=NONE).notes
+
+
 def test_numbers_and_texts_are_one_id(tmp_path: Path) -> None:
     """1, 1.0, "1" and "1.0" of several files; a further empty cell turns the numbers of a frame into fractions."""
     ratings = FRAME.drop(columns=["item_id", "system"])

@@ -157,6 +157,8 @@ def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], ro
         texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
         frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
     notes = [note for part, _ in parts for note in part.attrs.get("notes", ())]
+    unnamed = [own for part, (_, own) in zip(renamed, parts, strict=True) if kind == "ratings" and "rater" not in part]
+    notes += [f"{own.partition('@')[0]} has no column rater: its rows are by one rater, `rater`." for own in unnamed]
     typed = _with_numbers(frame, frame.columns.intersection(NUMBERS)).reset_index(drop=True)
     # A function is not copied with each frame, as the numbers would be.
     typed.attrs = {"notes": notes, "first": int(frame.index[0][1]), "rows": lambda places=frame.index: places}
