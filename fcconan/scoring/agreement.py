@@ -93,7 +93,8 @@ def agree(
     panels = [[*given["rater"][kinds.isin(wanted)].unique()] for wanted in KINDS]
     everybody = [*given["rater"].unique()]
     chosen = check_names("rater", rater or next((each for each in panels if len(each) > 1), everybody), everybody)
-    values = _values(found, given[given["rater"].isin(chosen)])
+    given = given[given["rater"].isin(chosen)]
+    values = _values(found, given)
     if len(raters := sorted(values["rater"].unique())) < 2:
         given_by = ", ".join(raters) or "no rater"
         raise InputError(f"found values of {given_by}, expected two raters or more in the column rater: add rows")
@@ -101,6 +102,10 @@ def agree(
     fitting = tuple(COEFFICIENTS) if found == "ratings" else NOMINAL
     coefficients = check_names(f"coefficient of {found}", coefficient, fitting) or fitting
     notes = []
+    judged = given[given["aspect"].isin(aspects)] if aspect else given
+    lost = judged[JUDGEMENT[found]].map(lambda cell: is_missing(cell) or str(cell).strip().lower() == "invalid")
+    if lost.any():
+        notes.append(f"{lost.sum()} of {len(judged)} {found} have no value and are left out.")
     if values["item"].isna().any():
         notes.append("The items of some units are unknown: intervals take these units as independent.")
     measured, disputed = [], []
