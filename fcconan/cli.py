@@ -174,7 +174,8 @@ def main() -> None:
         is_input = isinstance(error, InputError | CycloptsError | OSError)
         message = str(error) if is_input or isinstance(error, RemoteError) else f"{type(error).__name__}: {error}"
         if isinstance(error, UnusedCliTokensError):
-            message = f"found {' '.join(error.unused_tokens or ())}, expected an option in front: --help lists them"
+            found = " ".join(error.unused_tokens or ())
+            message = f"found {found}, expected an option in front, repeated for each value: --help lists the options"
         print(printable(f"fcconan: {' '.join(message.split())}"), file=sys.stderr)
         sys.exit(2 if is_input else 1)
     finally:

@@ -62,7 +62,7 @@ class Result:
         >>> table = pd.DataFrame({"system": ["A"], "value": [0.5], "low": [0.25], "high": [0.75]})
         >>> data = {"data": "rows@1f2e3d4c5b6a"}
         >>> result = Result("rank", {"systems": table}, data, intervals={"systems": "value"})
-        >>> print(result.shown("systems").to_string(index=False))
+        >>> print(result.shown().to_string(index=False))
         system                value
              A 0.500 [0.250, 0.750]
         >>> result.signature.partition("|")[2]
@@ -168,10 +168,11 @@ class Result:
         else:
             table.to_csv(path, index=False, sep="\t" if suffix == ".tsv" else ",")
 
-    def shown(self, name: str) -> "DataFrame":
-        """Returns a table as texts for readers: numbers rounded, intervals behind their values, pivoted."""
+    def shown(self, name: str | None = None) -> "DataFrame":
+        """Returns a table as texts for readers, by default the main one: rounded, with intervals, pivoted."""
         from pandas import concat
 
+        name = name or next(iter(self.tables))
         table = self.tables[name]
         if table.empty:
             return table

@@ -257,6 +257,27 @@ def test_rounds_without_labels_are_refused(
         agree(tmp_path / "c", rows=Rows(split=split))
 
 
+@pytest.mark.parametrize(
+    ("rows", "options", "note"),
+    [
+        (rated("12.", "1..") + rated("1.", "12", aspect="rude"), {"aspect": ("kind",)}, "3 of 6 ratings have no value"),
+        (
+            verdicts("r1", ("i", "x", "y", "a")) + verdicts("r2", ("i", "x", "y", "a"), ("j", "x", "y", "Invalid")),
+            {},
+            "1 of 3 comparisons have no value",
+        ),
+        (
+            [{"pair_id": "a:b", "rater": each, "label": label} for each in "ab" for label in "1"]
+            + [{"pair_id": "a:c", "rater": "a", "label": None}],
+            {},
+            "1 of 3 votes have no value",
+        ),
+    ],
+)
+def test_missing_values_are_counted_in_a_note(rows: list[Row], options: Any, note: str) -> None:
+    assert agree(rows, bootstrap=NONE, **options).notes == [f"{note} and are left out."]
+
+
 # Mistakes
 
 

@@ -130,6 +130,8 @@ def test_use_of_the_scale_by_hand_and_by_scipy() -> None:
     assert cell(found, "spread", "reason", rater="anna") == "no_people"
     tenths = audit(ratings=[grade("r0", 1.1), grade("r1", 3.0)], bootstrap=NONE)
     assert cell(tenths, "levels_used") == 2 / 41
+    halves = audit(ratings=[grade("r0", 1.5), grade("r1", 3.0)], bootstrap=NONE)
+    assert (cell(halves, "levels_used"), cell(halves, "entropy")) == (2 / 9, pytest.approx(np.log(2) / np.log(9)))
     unknown = audit(ratings=[grade("r0", 1.1, low=None, high=None)], bootstrap=NONE)
     assert cell(unknown, "entropy", "reason") == "no_levels"
 

@@ -90,7 +90,7 @@ def test_a_file_of_ratings_takes_item_and_system_from_the_dataset_beside_it() ->
         ({"rater": "ben", "selection_probability": 0}, "a selection_probability of 0 or less"),
         ({"rater": "ben", "value": math.inf}, r"value is .*inf.*, expected a number"),
         ({"rater": "ben", "rater_kind": "humn"}, "another rater_kind than human, model, metric"),
-        ({"aspect": None}, "a row without rater or aspect"),
+        ({"aspect": None}, "^rows, row 3: found no aspect, expected one in each row: fill the cell, or remove the row"),
     ],
 )
 def test_ratings_that_contradict_each_other_are_refused(changed: Row, message: str) -> None:

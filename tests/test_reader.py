@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from fcconan import Bootstrap, InputError, Result, Rows, correlate, metrics, rank
+from fcconan import Bootstrap, InputError, Result, Rows, agree, audit, correlate, metrics, rank
 from fcconan.data import make_cn_id, make_hs_id, make_item_id, make_reply_id, read
 
 NONE = Bootstrap(resamples=0)
@@ -133,6 +133,24 @@ def test_every_form_of_the_same_ratings_gives_the_same_table(form: str, tmp_path
     assert_frame_equal(FRAME, before)
 
 
+def test_a_list_of_sources_is_several(tmp_path: Path) -> None:
+    FRAME[:9].to_csv(tmp_path / "first.csv", index=False)
+    several = [tmp_path / "first.csv", FRAME[9:18], ROWS[18:]]
+    assert_frame_equal(table(several), table(ROWS))
+    found = [audit(ratings=each, bootstrap=NONE) for each in (several, ROWS)]
+    assert_frame_equal(*(each.to_frame() for each in found))
+
+
+def test_a_sheet_without_raters_is_one_rater_with_a_note(tmp_path: Path) -> None:
+    WIDE[WIDE["rater"] == "anna"].drop(columns=["rater", "rater_kind"]).to_csv(tmp_path / "sheet.csv", index=False)
+    judged = FRAME.assign(rater="judge", rater_kind="model", value=FRAME["value"].fillna(1))
+    note = "sheet.csv has no column rater: its rows are by one rater, `rater`."
+    judged = judged.drop_duplicates(["reply_id", "aspect"])
+    assert note in correlate(tmp_path / "sheet.csv", judged, bootstrap=NONE).notes
+    assert note in audit(ratings=(tmp_path / "sheet.csv", judged), bootstrap=NONE).notes
+    assert note not in audit(ratings=judged, bootstrap=NONE).notes
+
+
 def test_numbers_and_texts_are_one_id(tmp_path: Path) -> None:
     """1, 1.0, "1" and "1.0" of several files; a further empty cell turns the numbers of a frame into fractions."""
     ratings = FRAME.drop(columns=["item_id", "system"])
@@ -163,9 +181,9 @@ def test_filters_are_texts_of_any_column() -> None:
 
 
 def test_verdicts_are_recognised_by_their_columns(tmp_path: Path) -> None:
-    rows = pd.DataFrame({"item_id": [1, 2], "system_a": "None", "system_b": "NA", "verdict": ["a", "tie"]})
+    rows = pd.DataFrame({"item_id": [1, 2], "system_a": "None", "system_b": "NA", "verdict": ["A ", "Tie"]})
     rows.to_csv(tmp_path / "rows.csv", index=False, sep=";")
-    assert_frame_equal(table(tmp_path / "rows.csv"), table(rows))
+    assert_frame_equal(table(tmp_path / "rows.csv"), table(rows.assign(verdict=["a", "tie"])))
     with pytest.raises(InputError, match="has no column system_b, verdict, only"):
         table(rows.rename(columns={"verdict": "winner", "system_b": "second"}))
 
@@ -189,6 +207,8 @@ def test_files_of_spreadsheets_are_read_or_refused(tmp_path: Path) -> None:
         ("4;2", "4;two", "wide.csv, row 5: clear is 'two', expected a number such as 3.5, or nothing or n/a where"),
         ("4;2", "4;2;1", "wide.csv cannot be read (row 5 has 6 cells, the header 5; a cell with ';' needs quotation"),
         ("ok", '"ok', "wide.csv cannot be read (row 5: unexpected end of data; look for a quotation mark that is not"),
+        ("r2;", ";", "wide.csv, row 5: found no reply_id, expected one in each row: fill the cell, or remove the row"),
+        ("r2;anna", "r2;", "wide.csv, row 5: found no rater, expected one in each row"),
         ("clear", "kind", "wide.csv cannot be read (two columns have the name 'kind'; rename one)"),
     ],
 )
@@ -200,6 +220,31 @@ def test_mistakes_in_a_sheet_are_named_by_its_rows_and_columns(
     with pytest.raises(InputError) as refused:
         correlate(path, human=("anna",))
     assert message in str(refused.value)
+
+
+HEAD = "item_id,system,rater,kind,low,high\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [
+        (agree, "item_id,system,rater,kind\ni1,A,anna,2\ni1,,ben,2\n", "row 3: found no system, expected one"),
+        (agree, "item_id,system_a,system_b,rater,verdict\n1,A,B,,a\n1,A,B,ben,a\n", "row 2: found no rater"),
+        (agree, "pair_id,rater,label\nhs:cn,anna,1\n,anna,1\n,ben,1\n", "rows 3, 4: found no pair_id"),
+        (metrics, "system,hate_speech,text\nA,No.,Yes.\n,No.,Why?\n", "row 3: found no system"),
+        (metrics, "system,hate_speech,text\nA,No.,Yes.\n\nA,No.,Yes.\n", "rows 2, 4: found the reply re-.* twice"),
+        (rank, f"{HEAD}1,A,anna,2,1,5\n1,B,anna,2,1,5\n1,B,anna,2,1,5\n", "rows 3, 4: anna rated kind of .* twice"),
+        (agree, f"{HEAD}1,A,anna,2,1,5\n1,A,anna,3,1,5\n", "rows 2, 3: anna rated 1|A twice"),
+        (rank, f"{HEAD}1,A,anna,7,1,5\n", "row 2: anna rated kind of the reply 1|A 7, expected 1 to 5"),
+        (agree, f"{HEAD}1,A,anna,7,1,5\n", "row 2: anna rated kind of 1|A 7, expected 1 to 5"),
+        (rank, "item_id,system_a,system_b,verdict\n1,A,B,a\n2,A,B,won\n", "row 3: found verdict 'won' on A and B"),
+        (rank, "item_id,system_a,system_b,verdict\n1,A,B,a\n1,A,B,b\n", "rows 2, 3: rater gave different verdicts"),
+    ],
+)
+def test_a_mistake_is_named_with_its_row(read: Any, text: str, message: str, tmp_path: Path) -> None:
+    (path := tmp_path / "rows.csv").write_text(text)
+    with pytest.raises(InputError, match=rf"^rows\.csv, {message.replace('|', '.')}"):
+        read(path)
 
 
 def test_a_decimal_comma_needs_another_separator(tmp_path: Path) -> None:
@@ -242,7 +287,7 @@ def test_ids_of_replies_are_independent_of_renamed_columns() -> None:
     assert [row["system"] for row in found] == ["s", "t"]
     assert found[0]["reply_id"] == make_reply_id(plain, "unknown", CN)
     assert found[1]["reply_id"] == make_reply_id(plain, "unknown", CN, "/2")
-    with pytest.raises(InputError, match=r"has the reply re-.* twice: remove one"):
+    with pytest.raises(InputError, match=r"^rows, rows 1, 3: found the reply re-.* twice: remove one"):
         metrics(
             [{**row, "references": [REFERENCE]} for row in rows],
             metric=("rouge-l",),

@@ -418,7 +418,7 @@ def test_mistakes_are_named(encoder: Path, bart: Path, classifier: Callable[...,
     mistakes: list[tuple[str, Any, Any]] = [
         ("unknown metric 'blue-4': did you mean 'bleu-4'?", rows, {"metric": ("blue-4",)}),
         ("has no column text, only item_id", [{"item_id": "i", "system": "A", "reply_id": "r"}], {}),
-        ("has the reply A0 twice: remove one", [*rows, rows[0]], {}),
+        ("found the reply A0 twice: remove one", [*rows, rows[0]], {}),
         ("bleu-1 needs references, and no reply has any", replies(["a"]), {"metric": ("bleu-1",)}),
         ("novelty needs the CNs that were trained on", rows, {"metric": ("novelty",)}),
         ("has no column counter_narrative or text, only cn_", rows, {"novelty_against": [{"cn_": "a"}]}),

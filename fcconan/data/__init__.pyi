@@ -84,6 +84,7 @@ from .reader import (
     read_rated as read_rated,
     read_together as read_together,
     reply_texts as reply_texts,
+    rows_of as rows_of,
     train_split as train_split,
 )
 from .schemas import (

@@ -4,6 +4,7 @@ import hashlib
 import pkgutil
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from fcconan.result import Result
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
 
-    # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, or mappings.
+    # A path, the name of a dataset, a data frame, a `datasets.Dataset`, a result, mappings, or a list of these.
     RowSource = str | PathLike[str] | Iterable[Any] | Result
 else:
     RowSource = str  # on the command line
@@ -71,7 +72,7 @@ def read(kind: str | Sequence[str], *sources: RowSource, rows: Rows = Rows(), id
     return read_together((kind, sources, rows), ids=ids)[0]
 
 
-def read_together(*asked: tuple[str | Sequence[str], Sequence[RowSource], Rows], ids: bool = True) -> list[Read]:
+def read_together(*asked: tuple[str | Sequence[str], Sequence[Any], Rows], ids: bool = True) -> list[Read]:
     """Reads rows of several kinds, as `read` does. A renamed column must be in one of the sources.
 
     Args:
@@ -84,6 +85,8 @@ def read_together(*asked: tuple[str | Sequence[str], Sequence[RowSource], Rows],
     loaded = []
     for kind, sources, rows in asked:
         kinds = (kind,) if isinstance(kind, str) else (*kind,)
+        several = [isinstance(each, list | tuple) and each and not isinstance(each[0], Mapping) for each in sources]
+        sources = [*chain(*(each if own else [each] for each, own in zip(sources, several, strict=True)))]
         if not sources:
             raise InputError(f"found no source of {' or '.join(kinds)}: give at least one file, folder or name")
         if rows.split and all(isinstance(each, str | PathLike) and Path(each).suffix in SUFFIXES for each in sources):
@@ -154,8 +157,11 @@ def _joined(kinds: tuple[str, ...], parts: Sequence[tuple["DataFrame", str]], ro
         texts = {cell: None if is_missing(cell) else cell_text(cell) for cell in frame[column].unique()}
         frame[column] = frame[column].map(texts.get)  # None and nan may both be there, and have no text
     notes = [note for part, _ in parts for note in part.attrs.get("notes", ())]
+    unnamed = [own for part, (_, own) in zip(renamed, parts, strict=True) if kind == "ratings" and "rater" not in part]
+    notes += [f"{own.partition('@')[0]} has no column rater: its rows are by one rater, `rater`." for own in unnamed]
     typed = _with_numbers(frame, frame.columns.intersection(NUMBERS)).reset_index(drop=True)
-    typed.attrs = {"notes": notes, "first": int(frame.index[0][1])}
+    # A function is not copied with each frame, as the numbers would be.
+    typed.attrs = {"notes": notes, "first": int(frame.index[0][1]), "rows": lambda places=frame.index: places}
     return typed, kind, name
 
 
@@ -189,6 +195,15 @@ def _load(kinds: Sequence[str], source: Any, split: str | None) -> tuple["DataFr
 def train_split(source: RowSource) -> str | None:
     """Returns the split of a source's training pairs: `train` of datasets, None of files and of rows in memory."""
     return "train" if isinstance(source, str | PathLike) and Path(source).suffix not in SUFFIXES else None
+
+
+def rows_of(frame: "DataFrame", which: "Series") -> str:
+    """Returns where the first of some rows that `read` returned are in their sources, such as `a.csv, rows 2, 5`."""
+    places = frame.index[which] if frame.index.nlevels > 1 else frame.attrs["rows"]()[frame.index[which]]
+    found: dict[str, dict[str, None]] = {}
+    for name, row in places[:20]:
+        found.setdefault(name.partition("@")[0], {})[str(row)] = None
+    return "; ".join(f"{name}, row{'s' * (len(own) > 1)} {', '.join(own)}" for name, own in found.items())
 
 
 def _renamed(frame: "DataFrame", rename: Mapping[str, str]) -> "DataFrame":
@@ -250,7 +265,8 @@ def _about(frame: "DataFrame") -> list[tuple[str, str, str, str, str]]:
         )
         hs = hs or make_hs_id(row["hate_speech"])
         item = item or make_item_id(hs, [make_cn_id(text) for text in row["references"]])
-        found.append((hs, item, system or UNKNOWN, row["text"], source or ""))
+        # An empty cell is refused.
+        found.append((hs, item, system or ("" if "system" in row else UNKNOWN), row["text"], source or ""))
     return found
 
 
@@ -279,7 +295,9 @@ def _long(kind: str, frame: "DataFrame", name: str, used: set[str]) -> "DataFram
     import pandas as pd
 
     frame = pd.concat([numbered(frame)], keys=[name])
+    filled = ["system"] if kind == "replies" else [*NEEDED.get(kind, ())[:-1], "rater"]
     if kind == "ratings" and "reply_id" not in frame and {"item_id", "system"} <= set(frame):
+        filled += ["item_id", "system"]
         frame["reply_id"] = frame["item_id"].map(cell_text) + "|" + frame["system"].map(cell_text)
     frame = frame.assign(**{each: _cleaned(frame[each]) for each in NUMBERS if each in frame})
     if kind == "ratings" and "reply_id" in frame and not {"aspect", "value"} & set(frame):
@@ -297,6 +315,10 @@ def _long(kind: str, frame: "DataFrame", name: str, used: set[str]) -> "DataFram
     if kind in NEEDED and kind != "replies":
         lost = " ".join(f"--rename.{column} COLUMN" for column in NEEDED.get(kind, ()) if column not in frame)
         _check_columns(name, NEEDED.get(kind, ()), frame, f"name it with {lost}")
+    for column in [each for each in filled if kind in NEEDED and each in frame]:
+        if (empty := frame[column].map(is_missing)).any():
+            at = rows_of(frame, empty)
+            raise InputError(f"{at}: found no {column}, expected one in each row: fill the cell, or remove the row")
     return frame
 
 
@@ -332,10 +354,9 @@ def _with_numbers(frame: "DataFrame", columns: Iterable[str]) -> "DataFrame":
     for column in columns:
         found[column] = _as_numbers(frame[column])
         if (wrong := found[column].isna() & frame[column].notna()).any():
-            name, row = frame.index[wrong.argmax()]
             raise InputError(
-                f"{name.partition('@')[0]}, row {row}: {column} is {frame[column][wrong].iloc[0]!r}, expected a number "
-                "such as 3.5, or nothing or n/a where it is missing: correct the cell"
+                f"{rows_of(frame, wrong & wrong.cumsum().eq(1))}: {column} is {frame[column][wrong].iloc[0]!r}, "
+                "expected a number such as 3.5, or nothing or n/a where it is missing: correct the cell"
             )
     return frame.assign(**found)
 
@@ -350,12 +371,11 @@ def _read_path(kinds: Sequence[str], path: Path, split: str | None) -> tuple["Da
 
     if path.suffix in SUFFIXES:
         return read_file(path), name_with_hash(path)
-    there = [each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))]
-    kind = [*there, *kinds][0]
+    kind = next((each for each in kinds if any((path / each).glob(f"{split or '*'}-*.parquet"))), kinds[0])
     # A reply may be in several splits: those of the same split come first.
     replies = sorted((path / "replies").glob("*.parquet"), key=lambda file: (not file.match(f"{split}-*"), file))
-    describes = kind == "replies" and split is None and replies  # the replies of all splits describe ratings
-    files = replies if describes else part_files(path, split, kind)
+    # The replies of all splits describe ratings.
+    files = replies if kind == "replies" and split is None and replies else part_files(path, split, kind)
     frame = pd.concat([pd.read_parquet(file) for file in files], ignore_index=True)
     if kind == "ratings" and "system" not in frame and "replies" in list_configs(path):
         frame = add_replies(frame, pd.concat([pd.read_parquet(file) for file in replies]))
@@ -398,9 +418,11 @@ def reply_texts(replies: "DataFrame", name: str) -> "DataFrame":
     there = {each: first_column(dict.fromkeys(replies), each) for each in TEXTS}
     if there["text"] is None:
         raise InputError(f"{name} has no column text, only {', '.join(replies)}: name it with --rename.text COLUMN")
-    if (again := replies["reply_id"].duplicated()).any():
-        raise InputError(f"{name} has the reply {replies['reply_id'][again].iloc[0]} twice: remove one")
+    if len(twice := replies["reply_id"][replies["reply_id"].duplicated()].head(1)):
+        at = rows_of(replies, replies["reply_id"].isin(twice))
+        raise InputError(f"{at}: found the reply {twice.item()} twice: remove one")
     found = replies.reindex(columns=["reply_id", *ABOUT_REPLY])
+    found.attrs.pop("rows", None)  # workers get parts of these rows
     for each, theirs in there.items():
         found[each] = [*replies[theirs]] if theirs else ""
     for each in ("text", "hate_speech"):

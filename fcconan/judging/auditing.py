@@ -129,7 +129,7 @@ def audit(
     found = [*_of_comparisons(compared, about, own)] if len(compared) else []
     found += _of_ratings(rated, about, own) if len(rated) else []
     checks = _measured(found, bootstrap)
-    notes = []
+    notes = [note for note in rated.attrs.get("notes", ()) if "`rater`" in note]
     judged = [*rated.get("reply_id", ()), *compared.get("reply_a", ()), *compared.get("reply_b", ())]
     if lost := len({*judged} - {*about.index}):
         notes.append(f"Lengths and refusals of {lost} of {len({*judged})} replies are unknown: --replies lacks them.")
@@ -285,15 +285,15 @@ def _use_of_scale(grades: "DataFrame", people: "DataFrame") -> Checks:
 def _evenness(grades: "DataFrame") -> tuple[float, float, float]:
     """Returns the share of the most frequent grade, of the possible grades that occur, and their relative entropy.
 
-    The step of the scale is 1, .1 or .01, the largest of which all grades are multiples. All are nan if the scale is
-    unknown, varies, or has too many grades.
+    The step of the scale is 1, .5, .25, .1, .05 or .01, the largest of which all grades are multiples. All are nan if
+    the scale is unknown, varies, or has too many grades.
     """
     from scipy.stats import entropy
 
     scales = grades[["low", "high"]].drop_duplicates()
     if len(scales) == 1 and scales.notna().all(axis=None):
         (low, high), counts = scales.iloc[0], grades["value"].value_counts().to_numpy()
-        for steps in (1, 10, 100):
+        for steps in (1, 2, 4, 10, 20, 100):
             places = (grades["value"] - low) * steps
             possible = round((high - low) * steps) + 1
             if ((places - places.round()).abs() < 1e-6).all() and 2 <= possible <= MOST_LEVELS:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fcconan.data import JUDGEMENT, RowSource, cell_text, check_names, is_missing, read
+from fcconan.data import JUDGEMENT, RowSource, cell_text, check_names, is_missing, read, rows_of
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap, Rows
 from fcconan.report import forest
@@ -93,7 +93,8 @@ def agree(
     panels = [[*given["rater"][kinds.isin(wanted)].unique()] for wanted in KINDS]
     everybody = [*given["rater"].unique()]
     chosen = check_names("rater", rater or next((each for each in panels if len(each) > 1), everybody), everybody)
-    values = _values(found, given[given["rater"].isin(chosen)])
+    given = given[given["rater"].isin(chosen)]
+    values = _values(found, given)
     if len(raters := sorted(values["rater"].unique())) < 2:
         given_by = ", ".join(raters) or "no rater"
         raise InputError(f"found values of {given_by}, expected two raters or more in the column rater: add rows")
@@ -101,6 +102,10 @@ def agree(
     fitting = tuple(COEFFICIENTS) if found == "ratings" else NOMINAL
     coefficients = check_names(f"coefficient of {found}", coefficient, fitting) or fitting
     notes = []
+    judged = given[given["aspect"].isin(aspects)] if aspect else given
+    lost = judged[JUDGEMENT[found]].map(lambda cell: is_missing(cell) or str(cell).strip().lower() == "invalid")
+    if lost.any():
+        notes.append(f"{lost.sum()} of {len(judged)} {found} have no value and are left out.")
     if values["item"].isna().any():
         notes.append("The items of some units are unknown: intervals take these units as independent.")
     measured, disputed = [], []
@@ -163,8 +168,8 @@ def _values(kind: str, table: "DataFrame") -> "DataFrame":
         if (out := (table["value"] < scales["low"]) | (table["value"] > scales["high"])).any():
             row = table[out].iloc[0]
             raise InputError(
-                f"{row['rater']} rated {row['aspect']} of {row['reply_id']} {row['value']:g}, expected {row['low']:g} "
-                f"to {row['high']:g}: correct the value, or leave it empty"
+                f"{rows_of(table, out)}: {row['rater']} rated {row['aspect']} of {row['reply_id']} {row['value']:g}, "
+                f"expected {row['low']:g} to {row['high']:g}: correct the value, or leave it empty"
             )
         several = scales.groupby(table["aspect"]).nunique().gt(1).any(axis=1)
         if several.any():
@@ -175,9 +180,11 @@ def _values(kind: str, table: "DataFrame") -> "DataFrame":
         known = table.get("item_id", pd.Series(index=table.index, dtype=object))
         found["item"] = known.fillna(known.groupby(table["reply_id"]).transform("first"))
     found = found[["aspect", "unit", "item", "rater", "value", "answer"]].dropna(subset="value").drop_duplicates()
-    if (twice := found.duplicated(["aspect", "unit", "rater"])).any():
+    key = ["aspect", "unit", "rater"]
+    if (twice := found.duplicated(key)).any():
         row = found[twice].iloc[0]
-        raise InputError(f"{row['rater']} rated {row['unit']} twice, with different values: remove one of them")
+        at = rows_of(found, found[key].fillna("").eq(row[key].fillna("")).all(axis=1))
+        raise InputError(f"{at}: {row['rater']} rated {row['unit']} twice, with different values: remove one of them")
     return found
 
 

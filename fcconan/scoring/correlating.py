@@ -120,7 +120,7 @@ def correlate(
     known = {"per_item": len(np.unique(scores.item)) < len(scores.item), POOLED: True}
     levels: tuple[str, ...] = level or tuple(each for each in LEVELS if known.get(each, (scores.system >= 0).any()))
     names = [metric for metric, _ in scores.metrics]
-    notes = [note for note in notes if any(f"`{each}`" in note for each in names)]
+    notes = [note for note in notes if any(f"`{each}`" in note for each in (*names, "rater"))]
     if n_dependent:
         notes.append(
             f"{n_dependent} replies are left out, because people did not rate them independently of a judge: "

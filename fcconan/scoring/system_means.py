@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.data import RATER_KINDS, UNKNOWN, check_names
+from fcconan.data import RATER_KINDS, UNKNOWN, check_names, rows_of
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.intervals import few_items, safe_divide
@@ -126,25 +126,26 @@ def checked(ratings: "DataFrame", *, needs_systems: bool = True) -> tuple["DataF
     reused = found.groupby("reply_id")[["system", "item_id"]].nunique().gt(1).any(axis=1)
     chances = found["selection_probability"]
     for wrong, what in (
-        (found[["rater", "aspect"]].isna().any(axis=1), "a row without rater or aspect"),
         (~kinds.isin(RATER_KINDS), f"another rater_kind than {', '.join(RATER_KINDS)}"),
         (found["reply_id"].map(reused).eq(True), "one reply_id for two systems or items"),
         ((chances <= 0) | (chances > 1), "a selection_probability of 0 or less, or above 1"),
         (found["rater"].eq(PEOPLE) & (found["of_people"] & found["rater"].ne(PEOPLE)).any(), "a rater named people"),
     ):
         if wrong.any():
-            raise InputError(f"found {what}, such as {found['reply_id'][wrong].iloc[0]}: correct the rows of all files")
-    if (twice := found.duplicated(["rater", "aspect", "reply_id"])).any():
+            at = rows_of(found, wrong)
+            raise InputError(f"{at}: found {what}, such as {found['reply_id'][wrong].iloc[0]}: correct the rows")
+    key = ["rater", "aspect", "reply_id"]
+    if (twice := found.duplicated(key)).any():
         row = found[twice].iloc[0]
-        raise InputError(
-            f"{row['rater']} rated {row['aspect']} of the reply {row['reply_id']} twice: remove one of the ratings"
-        )
+        at = rows_of(found, found[key].eq(row[key]).all(axis=1))
+        raise InputError(f"{at}: {row['rater']} rated {row['aspect']} of the reply {row['reply_id']} twice: remove one")
     out = (found["value"] < found["low"]) | (found["value"] > found["high"])
     if out.any():
         row = found[out].iloc[0]
         raise InputError(
-            f"{row['rater']} rated {row['aspect']} of the reply {row['reply_id']} {row['value']:g}, expected "
-            f"{row['low']:g} to {row['high']:g}: leave the value empty and give the reason out_of_scale"
+            f"{rows_of(found, out)}: {row['rater']} rated {row['aspect']} of the reply {row['reply_id']} "
+            f"{row['value']:g}, expected {row['low']:g} to {row['high']:g}: leave the value empty and give the reason "
+            "out_of_scale"
         )
     found["system"], notes = found["system"].fillna(UNKNOWN), []
     lost = found["system"].eq(UNKNOWN) & needs_systems

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fcconan.data import check_names
+from fcconan.data import check_names, rows_of
 from fcconan.errors import InputError
 from fcconan.groups import Bootstrap
 from fcconan.scoring.arrays import Floats
@@ -167,16 +167,18 @@ def oriented(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
     """
     if "aspect" in comparisons and comparisons["aspect"].nunique() > 1:
         raise InputError("found verdicts on several aspects: choose one with --filter.aspect NAME")
-    wrong = ~comparisons["verdict"].isin(OUTCOMES) | (comparisons["system_a"] == comparisons["system_b"])
+    given = comparisons["verdict"]
+    verdict = given.map({cell: cell.strip().lower() for cell in given.unique() if isinstance(cell, str)})
+    wrong = ~verdict.isin(OUTCOMES) | (comparisons["system_a"] == comparisons["system_b"])
     lost = comparisons[["item_id", "system_a", "system_b"]].isna().any(axis=1)
     if (wrong | lost).any():
-        row = comparisons[wrong | lost].iloc[0]
+        row, at = comparisons[wrong | lost].iloc[0], rows_of(comparisons, wrong | lost)
         raise InputError(
-            f"found verdict {row['verdict']!r} on {row['system_a']} and {row['system_b']}, item {row['item_id']}, "
-            f"expected an item, two systems, and one of {', '.join(OUTCOMES)}: correct the row"
+            f"{at}: found verdict {row['verdict']!r} on {row['system_a']} and {row['system_b']}, item {row['item_id']}"
+            f", expected an item, two systems, and one of {', '.join(OUTCOMES)}: correct the row"
         )
     turned = (comparisons["system_a"] > comparisons["system_b"]).to_numpy()
-    outcome = comparisons["verdict"].map(OUTCOMES).to_numpy(dtype=float)
+    outcome = verdict.map(OUTCOMES).to_numpy(dtype=float)
     outcome = np.where(turned & (outcome >= 0), 1 - outcome, outcome)
     found = comparisons[["item_id", "rater"]].assign(turned=turned, outcome=outcome)
     pair = ["item_id", "a", "b"]
@@ -190,10 +192,13 @@ def oriented(comparisons: "DataFrame") -> tuple["DataFrame", list[str]]:
         found["reply_2"] = np.where(turned, comparisons["reply_a"], comparisons["reply_b"])
         pair += ["reply_1", "reply_2"]
     found = found.drop_duplicates()
-    if (twice := found.duplicated([*pair, "rater", "turned"])).any():
+    key = [*pair, "rater", "turned"]
+    if (twice := found.duplicated(key)).any():
         row = found[twice].iloc[0]
+        at = rows_of(found, found[key].eq(row[key]).all(axis=1))
         raise InputError(
-            f"{row['rater']} gave different verdicts on {row['a']} and {row['b']}, item {row['item_id']}: remove one"
+            f"{at}: {row['rater']} gave different verdicts on {row['a']} and {row['b']}, item {row['item_id']}: "
+            "remove one"
         )
     return found, pair
 
