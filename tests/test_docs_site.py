@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs") / "site"
+    pages = [ROOT / "docs" / f"{name}.md" for name in ("columns", "options")]
+    committed = [page.read_text(encoding="utf-8") for page in pages]
     subprocess.run([sys.executable, "docs/make_reference.py"], cwd=ROOT, check=True)
+    assert [page.read_text(encoding="utf-8") for page in pages] == committed, "commit both pages"
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
