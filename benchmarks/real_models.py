@@ -403,7 +403,9 @@ def comparing(run: Run) -> None:
     how: dict[str, Any] = {"model": QWEN, "endpoint": ENDPOINT, "comparison_format": "judgelm"}
     try:
         found.append(run.timed("judgelm format", lambda: fcconan.compare(few, **how)))
-    except fcconan.InputError:  # no answer can be read
+    except fcconan.InputError as error:
+        if not str(error).startswith("found no verdict"):
+            raise
         rows.append({"rater": f"{QWEN}:judgelm", "n": 0})
     own = [each.to_frame("comparisons").assign(key=lambda rows: rows["item_id"]) for each in found]
     released = run.rows("cn-ranking", "comparisons", "judgelm")
